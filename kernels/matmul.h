@@ -54,6 +54,9 @@ void PackPanel(WeightFormat format, const std::byte* const* rows, int columns, s
 // Expands one stored GGUF row to float32; used for embedding look-ups and tests.
 void DequantizeRow(WeightFormat format, const std::byte* stored_row, int columns, float* out);
 
+// Expands row `row` of a packed matrix to float32: a tied embedding is kept only once.
+void UnpackRow(const PackedMatrix& weights, int row, float* out);
+
 // Quantizes float row `row` into x (values, scales, sums); leaves other rows alone.
 void QuantizeRow(const float* floats, int row, ActivationRows& x);
 
