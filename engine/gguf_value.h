@@ -71,11 +71,18 @@ struct TensorInfo {
 [[nodiscard]] int BlockElements(TensorType type);
 [[nodiscard]] int BlockBytes(TensorType type);
 
+// Of a stored type id: whether it is a TensorType; else the name that other programs give it, empty
+// when it is unknown.
+[[nodiscard]] bool IsTensorType(std::uint32_t type);
+[[nodiscard]] std::string_view UnsupportedTypeName(std::uint32_t type);
+// Of a stored type id: bytes of a value, at least these for strings and arrays; 0 when unknown.
+[[nodiscard]] std::uint64_t ValueBytes(std::uint32_t type);
+
 // "[576, 49152]", as stored: row length first.
 [[nodiscard]] std::string ShapeText(const TensorInfo& tensor);
 
 // Text from outside made safe for one line of a message: control bytes, bytes that are not UTF-8,
-// quotes and backslashes as \xNN, and shortened past 96 bytes.
-[[nodiscard]] std::string Printable(std::string_view text);
+// quotes and backslashes as \xNN; cut with "..." past bytes_max.
+[[nodiscard]] std::string Printable(std::string_view text, std::size_t bytes_max = 96);
 
 }  // namespace engine

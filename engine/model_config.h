@@ -1,9 +1,9 @@
 // The hyperparameters of a model, read from its metadata and checked.
 //
-// After From every number is inside the limits below, every tensor that the transformer needs is
-// in the file with the right shape and type, and no product of these numbers overflows an int.
-// One architecture so far: llama (SmolLM2, Llama 3.x and their kin). A model that would need more
-// (biases, experts, fused projections, another RoPE scaling) is refused by name, never run wrong.
+// After From every number is inside the limits below, and every tensor that the transformer needs
+// is in the file with the right shape. One architecture so far: llama (SmolLM2, Llama 3.x and their
+// kin). A model that would need more (biases, experts, fused projections, another RoPE scaling) is
+// refused by name, never run wrong.
 #pragma once
 
 #include <cstdint>
