@@ -1,0 +1,18 @@
+// Which of the allowed tokens comes next.
+#pragma once
+
+#include <span>
+
+#include "engine/token_id.h"
+
+namespace engine {
+
+// Takes the allowed token with the largest logit + bias; of equal ones the lowest id.
+//
+//   logits   [vocabulary] float32, by token id; none of the allowed ones NaN (asserted)
+//   allowed  ids, ascending, at least one
+//   biases   [allowed], or empty: all zero
+TokenId Greedy(std::span<const float> logits, std::span<const TokenId> allowed,
+               std::span<const float> biases);
+
+}  // namespace engine
