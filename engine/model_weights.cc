@@ -125,6 +125,7 @@ void PackAll(std::vector<Plan>& plans, std::byte* base, kernels::Team& team,
     const std::size_t panel_bytes = kernels::PanelBytes(matrix.format, matrix.columns);
     plan.rows.resize(static_cast<std::size_t>(panels) * kernels::kPanelRows, nullptr);
     matrix.panels = base;
+    kernels::PrepareMatmul(matrix, team.worker_count());
     team.Run([&](kernels::Worker& worker) {
       const kernels::Range share = worker.Share(panels);
       for (int panel = share.begin; panel < share.end; ++panel) {

@@ -60,11 +60,16 @@ void UnpackRow(const PackedMatrix& weights, int row, float* out);
 // Quantizes float row `row` into x (values, scales, sums); leaves other rows alone.
 void QuantizeRow(const float* floats, int row, ActivationRows& x);
 
+// Makes ready what products with this matrix need beside it (F32: oneDNN's), so that a step makes
+// nothing. Load time; not while a team runs.
+void PrepareMatmul(const PackedMatrix& weights, int worker_count);
+
 // Computes this worker's share of y[row_count][weights.rows] (row stride y_stride floats).
 //
 // Every worker of the team calls it with the same arguments; no barrier inside. Padding rows of the
 // last panel are not written beyond weights.rows.
-// Requires: x.columns == weights.columns, and the form that the format takes is filled.
+// Requires: x.columns == weights.columns, the form that the format takes is filled, and
+// PrepareMatmul was called.
 void Matmul(const PackedMatrix& weights, const ActivationRows& x, float* y, std::size_t y_stride,
             const Worker& worker);
 
