@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <vector>
 
 #include "engine/catalog_automaton.h"
@@ -92,20 +93,18 @@ AnswerCut::State AnswerCut::StepText(const State& state, std::uint8_t byte) cons
 }
 
 void AnswerCut::StepHeads(const State& state, std::uint8_t byte, State& next) const {
-  const std::vector<std::uint32_t>& entries = entries_;
-  const auto begin = entries.begin();
+  const auto begin = entries_.begin();
   const auto byte_of = [&](std::uint32_t entry) {
     const std::string_view text = automaton_->text(entry);
     return text.size() == state.depth ? -1 : int{static_cast<std::uint8_t>(text[state.depth])};
   };
-  const auto run = std::ranges::equal_range(begin + state.first, begin + state.last, int{byte}, {},
-                                            byte_of);
+  const auto run =
+      std::ranges::equal_range(begin + state.first, begin + state.last, int{byte}, {}, byte_of);
   next.first = static_cast<std::uint32_t>(run.begin() - begin);
   next.last = static_cast<std::uint32_t>(run.end() - begin);
   next.depth = state.depth + 1;
   // The shortest text of a run comes first.
-  if (byte == ' ' && SizeAt(state.first) == state.depth &&
-      entries[state.first] < automaton_->words_entry() && HeadAt(state.first).has_value) {
+  if (byte == ' ' && SizeAt(state.first) == state.depth && TakesValue(state.first)) {
     next.in_value = true;
     next.valued = state.first;
   }
@@ -119,32 +118,39 @@ void AnswerCut::StepHeads(const State& state, std::uint8_t byte, State& next) co
 
 void AnswerCut::StepValue(const State& state, std::uint8_t byte, State& next) const {
   const CallHead& head = HeadAt(state.valued);
-  const bool at_start = state.digit_count == 0 && !state.negative;
-  next.valued = state.valued;
   if (byte == '-') {
-    next.negative = true;
-    next.in_value = at_start && head.value_min < 0;
+    if (state.digit_count > 0 || state.negative || head.value_min >= 0) return;
+    next.in_value = next.negative = true;
+    next.valued = state.valued;
     return;
   }
   if (!IsDigit(byte)) return;
   if (state.digit_count > 0 && state.magnitude == 0) return;  // no leading zero
+  const std::int64_t magnitude = state.magnitude * 10 + (byte - '0');
+  if (!SomeValueBeginsWith(head, state.negative, magnitude)) return;
+  next.in_value = true;
+  next.valued = state.valued;
   next.negative = state.negative;
-  next.magnitude = state.magnitude * 10 + (byte - '0');
+  next.magnitude = magnitude;
   next.digit_count = static_cast<std::uint8_t>(state.digit_count + 1);
-  next.in_value = SomeValueBeginsWith(head, next.negative, next.magnitude);
 }
 
 bool AnswerCut::MayEnd(const State& state) const {
   if (state.text != TextState::kDead) return state.text == TextState::kBoundary;
   if (state.in_value && IsValue(HeadAt(state.valued), state)) return true;
   if (state.first == state.last || SizeAt(state.first) != state.depth) return false;
-  return entries_[state.first] >= automaton_->words_entry() || !HeadAt(state.first).has_value;
+  return !TakesValue(state.first);
 }
 
 std::uint32_t AnswerCut::EntryAtEnd(const State& state) const {
   assert(MayEnd(state));
   if (state.text != TextState::kDead) return automaton_->words_entry();
-  return entries_[state.digit_count > 0 ? state.valued : state.first];
+  return entries_[PositionAtEnd(state)];
+}
+
+std::uint32_t AnswerCut::PositionAtEnd(const State& state) const {
+  // A number that is whole here is the only meaning: the catalog has no head that runs into it.
+  return state.in_value && IsValue(HeadAt(state.valued), state) ? state.valued : state.first;
 }
 
 std::bitset<256> AnswerCut::NextBytes(const State& state) const {
@@ -158,19 +164,55 @@ std::bitset<256> AnswerCut::NextBytes(const State& state) const {
   while (position < state.last) {
     const int byte = ByteAt(position, state.depth);
     if (byte < 0) {
-      if (HeadOrNull(position) != nullptr && HeadOrNull(position)->has_value) bytes.set(' ');
+      if (TakesValue(position)) bytes.set(' ');
       ++position;
       continue;
     }
     bytes.set(static_cast<std::size_t>(byte));
     const auto after = std::ranges::partition_point(
-        entries_.begin() + position, entries_.begin() + state.last,
-        [&](std::uint32_t entry) {
+        entries_.begin() + position, entries_.begin() + state.last, [&](std::uint32_t entry) {
           return static_cast<std::uint8_t>(automaton_->text(entry)[state.depth]) == byte;
         });
     position = static_cast<std::uint32_t>(after - entries_.begin());
   }
   return bytes;
+}
+
+float AnswerCut::PriorAfter(const State& state) const {
+  if (priors_.empty() || state.text != TextState::kDead) return 0;
+  float prior = -std::numeric_limits<float>::infinity();
+  for (std::uint32_t i = state.first; i < state.last; ++i) prior = std::max(prior, priors_[i]);
+  if (state.in_value) prior = std::max(prior, priors_[state.valued]);
+  return prior;
+}
+
+float AnswerCut::PriorAtEnd(const State& state) const {
+  assert(MayEnd(state));
+  if (priors_.empty() || state.text != TextState::kDead) return 0;
+  return priors_[PositionAtEnd(state)];
+}
+
+const CallHead& AnswerCut::HeadAt(std::uint32_t position) const {
+  assert(entries_[position] < automaton_->words_entry());
+  return automaton_->language().heads[entries_[position]];
+}
+
+bool AnswerCut::TakesValue(std::uint32_t position) const {
+  return entries_[position] < automaton_->words_entry() && HeadAt(position).has_value;
+}
+
+bool AnswerCut::IsWords(std::uint32_t position) const {
+  return entries_[position] == automaton_->words_entry();
+}
+
+std::size_t AnswerCut::SizeAt(std::uint32_t position) const {
+  return automaton_->text(entries_[position]).size();
+}
+
+// -1 at the end of the text.
+int AnswerCut::ByteAt(std::uint32_t position, std::uint32_t depth) const {
+  const std::string_view text = automaton_->text(entries_[position]);
+  return depth < text.size() ? int{static_cast<std::uint8_t>(text[depth])} : -1;
 }
 
 }  // namespace engine

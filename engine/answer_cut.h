@@ -57,13 +57,14 @@ class AnswerCut {
 
  private:
   const CallHead& HeadAt(std::uint32_t position) const;
+  bool TakesValue(std::uint32_t position) const;
   bool IsWords(std::uint32_t position) const;
   std::size_t SizeAt(std::uint32_t position) const;
   int ByteAt(std::uint32_t position, std::uint32_t depth) const;
   State StepText(const State& state, std::uint8_t byte) const;
   void StepHeads(const State& state, std::uint8_t byte, State& next) const;
   void StepValue(const State& state, std::uint8_t byte, State& next) const;
-  float PriorAt(std::uint32_t position) const;
+  std::uint32_t PositionAtEnd(const State& state) const;
 
   const CatalogAutomaton* automaton_;
   std::vector<std::uint32_t> entries_;  // the allowed ones, in the order of their bytes

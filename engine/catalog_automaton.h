@@ -30,9 +30,9 @@ struct CallHead {
 // Everything that may ever be answered.
 struct AnswerLanguage {
   std::vector<CallHead> heads;
-  std::string words_lead;   // what a sentence begins with, e.g. "say: "
+  std::string words_lead;  // what a sentence begins with, e.g. "say: "
   int words_bytes_max = 160;
-  std::string ask_text;     // the whole "ask back" answer, e.g. "ask"
+  std::string ask_text;  // the whole "ask back" answer, e.g. "ask"
 };
 
 // What one request may be answered with.
@@ -72,6 +72,7 @@ class CatalogAutomaton {
   std::string CheckEntries() const;
   std::string CheckMeanings() const;
   std::string CheckValueClash(std::uint32_t head) const;
+  std::string Role(std::uint32_t entry) const;
   std::string Name(std::uint32_t entry) const;
 
   AnswerLanguage language_;

@@ -9,7 +9,7 @@ namespace engine {
 
 // Takes the allowed token with the largest logit + bias; of equal ones the lowest id.
 //
-//   logits   [vocabulary] float32, by token id; none of the allowed ones NaN (asserted)
+//   logits   [vocabulary] float32, by token id; NaN counts as less than any number
 //   allowed  ids, ascending, at least one
 //   biases   [allowed], or empty: all zero
 TokenId Greedy(std::span<const float> logits, std::span<const TokenId> allowed,

@@ -72,8 +72,8 @@ class TokenConstraint {
   bool finished_ = false;
   std::string text_;
 
-  bool filled_ = false;                    // the members below belong to state_
-  std::span<const TokenId> allowed_;       // allowed_ids_, or a list of the trie's
+  bool filled_ = false;               // the members below belong to state_
+  std::span<const TokenId> allowed_;  // allowed_ids_, or a list of the trie's
   std::vector<TokenId> allowed_ids_;
   std::vector<float> biases_;
   std::vector<Choice> choices_;
