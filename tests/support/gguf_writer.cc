@@ -44,7 +44,7 @@ struct Encoder {
   template <typename T>
   std::uint32_t operator()(const std::vector<T>& values) {
     out.U32(static_cast<std::uint32_t>(TypeOf<T>())).U64(values.size());
-    for (const T value : values) AppendScalar(out, value);
+    for (const auto& value : values) AppendScalar<T>(out, value);
     return static_cast<std::uint32_t>(ValueType::kArray);
   }
   template <typename T>
@@ -120,7 +120,7 @@ void GgufWriter::RemoveTensor(std::string_view name) {
   std::erase_if(tensors, [&](const Tensor& tensor) { return tensor.name == name; });
 }
 
-std::vector<std::byte> GgufWriter::Bytes() const {
+std::vector<std::byte> GgufWriter::Directory() const {
   ByteString out;
   out.Raw(magic).U32(version);
   out.U64(tensor_count.value_or(tensors.size())).U64(metadata_count.value_or(entries.size()));
@@ -136,18 +136,32 @@ std::vector<std::byte> GgufWriter::Bytes() const {
     out.U32(tensor.type).U64(tensor.offset.value_or(next));
     next = AlignUp(next + tensor.content.size(), alignment);
   }
-  for (const Tensor& tensor : tensors) {
-    out.Pad(alignment);
-    out.Raw({reinterpret_cast<const char*>(tensor.content.data()), tensor.content.size()});
-  }
   return out.bytes();
 }
 
+std::vector<std::byte> GgufWriter::Bytes() const {
+  std::vector<std::byte> bytes = Directory();
+  for (const Tensor& tensor : tensors) {
+    bytes.resize(static_cast<std::size_t>(AlignUp(bytes.size(), alignment)));
+    bytes.insert(bytes.end(), tensor.content.begin(), tensor.content.end());
+  }
+  return bytes;
+}
+
+// Piece by piece: a real model is large.
 void GgufWriter::WriteFile(const std::string& path) const {
-  const std::vector<std::byte> bytes = Bytes();
   std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(bytes.data()),
-             static_cast<std::streamsize>(bytes.size()));
+  std::uint64_t written = 0;
+  const auto write = [&](const std::vector<std::byte>& bytes) {
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+    written += bytes.size();
+  };
+  write(Directory());
+  for (const Tensor& tensor : tensors) {
+    write(std::vector<std::byte>(static_cast<std::size_t>(AlignUp(written, alignment) - written)));
+    write(tensor.content);
+  }
   if (!file.flush()) throw std::runtime_error("can't write " + path);
 }
 

@@ -83,6 +83,9 @@ class GgufWriter {
   std::optional<std::uint64_t> metadata_count;
   std::vector<Entry> entries;
   std::vector<Tensor> tensors;
+
+ private:
+  [[nodiscard]] std::vector<std::byte> Directory() const;  // all before the tensors' contents
 };
 
 }  // namespace support
