@@ -49,9 +49,9 @@ BlockPool::BlockPool(const Options& options, kernels::NumaMemory memory)
     : block_bytes_(options.block_bytes),
       poison_freed_(options.poison_freed || kAlwaysPoison),
       memory_(std::move(memory)),
-      use_counts_(static_cast<std::size_t>(options.block_count), 0) {
-  free_.reserve(use_counts_.size());
-  for (std::size_t i = use_counts_.size(); i > 0; --i) {
+      ref_counts_(static_cast<std::size_t>(options.block_count), 0) {
+  free_.reserve(ref_counts_.size());
+  for (std::size_t i = ref_counts_.size(); i > 0; --i) {
     const BlockId block{static_cast<std::uint32_t>(i - 1)};
     free_.push_back(block);
     Poison(block);
@@ -62,30 +62,30 @@ BlockId BlockPool::Acquire() {
   if (free_.empty()) return kNoBlock;
   const BlockId block = free_.back();
   free_.pop_back();
-  assert(use_counts_[IndexOf(block)] == 0);
-  use_counts_[IndexOf(block)] = 1;
+  assert(ref_counts_[IndexOf(block)] == 0);
+  ref_counts_[IndexOf(block)] = 1;
   return block;
 }
 
 void BlockPool::Share(BlockId block) {
-  assert(use_count(block) > 0);
-  ++use_counts_[IndexOf(block)];
+  assert(ref_count(block) > 0);
+  ++ref_counts_[IndexOf(block)];
 }
 
 void BlockPool::Release(BlockId block) {
-  assert(use_count(block) > 0);
-  if (--use_counts_[IndexOf(block)] > 0) return;
+  assert(ref_count(block) > 0);
+  if (--ref_counts_[IndexOf(block)] > 0) return;
   Poison(block);
   free_.push_back(block);
 }
 
-int BlockPool::use_count(BlockId block) const {
-  assert(IndexOf(block) < use_counts_.size());
-  return use_counts_[IndexOf(block)];
+int BlockPool::ref_count(BlockId block) const {
+  assert(IndexOf(block) < ref_counts_.size());
+  return ref_counts_[IndexOf(block)];
 }
 
 std::byte* BlockPool::BlockBase(BlockId block) const {
-  assert(IndexOf(block) < use_counts_.size());
+  assert(IndexOf(block) < ref_counts_.size());
   return memory_.bytes() + IndexOf(block) * block_bytes_;
 }
 
@@ -95,22 +95,22 @@ void BlockPool::Poison(BlockId block) {
 }
 
 std::string BlockPool::CheckIntegrity() const {
-  std::vector<bool> is_free(use_counts_.size(), false);
+  std::vector<bool> is_free(ref_counts_.size(), false);
   for (const BlockId block : free_) {
     const std::string name = "block " + std::to_string(IndexOf(block));
-    if (IndexOf(block) >= use_counts_.size()) return name + " is free but not in the pool";
+    if (IndexOf(block) >= ref_counts_.size()) return name + " is free but not in the pool";
     if (is_free[IndexOf(block)]) return name + " is twice on the free list";
     is_free[IndexOf(block)] = true;
-    if (use_counts_[IndexOf(block)] != 0) return name + " is free and in use";
+    if (ref_counts_[IndexOf(block)] != 0) return name + " is free and in use";
     const std::byte* base = BlockBase(block);
     if (poison_freed_ &&
         std::any_of(base, base + block_bytes_, [](std::byte byte) { return byte != kPoison; })) {
       return name + " was written after it was freed";
     }
   }
-  for (std::size_t i = 0; i < use_counts_.size(); ++i) {
-    if (use_counts_[i] < 0) return "block " + std::to_string(i) + " has a negative count";
-    if (use_counts_[i] == 0 && !is_free[i]) return "block " + std::to_string(i) + " is lost";
+  for (std::size_t i = 0; i < ref_counts_.size(); ++i) {
+    if (ref_counts_[i] < 0) return "block " + std::to_string(i) + " has a negative count";
+    if (ref_counts_[i] == 0 && !is_free[i]) return "block " + std::to_string(i) + " is lost";
   }
   return {};
 }

@@ -43,8 +43,8 @@ class BlockPool {
   // Takes one from the count; at 0 the block is free. Requires: as Share.
   void Release(BlockId block);
 
-  int use_count(BlockId block) const;
-  int block_count() const { return static_cast<int>(use_counts_.size()); }
+  int ref_count(BlockId block) const;
+  int block_count() const { return static_cast<int>(ref_counts_.size()); }
   int free_count() const { return static_cast<int>(free_.size()); }
   std::size_t block_bytes() const { return block_bytes_; }
   std::byte* BlockBase(BlockId block) const;
@@ -59,7 +59,7 @@ class BlockPool {
   std::size_t block_bytes_;
   bool poison_freed_;
   kernels::NumaMemory memory_;
-  std::vector<std::int32_t> use_counts_;
+  std::vector<std::int32_t> ref_counts_;
   std::vector<BlockId> free_;  // the last one is taken next
 };
 

@@ -56,26 +56,26 @@ std::optional<SequenceBlocks> KvCache::MatchAndReserve(std::span<const TokenId> 
   const std::size_t block_count = (token_count + kBlockTokens - 1) / kBlockTokens;
   // The last token is always computed: its logits are needed.
   const auto findable = options.force_miss ? tokens.first(0) : tokens.first(tokens.size() - 1);
-  const PrefixIndex::Match match = index_->LongestMatch(findable, options.salt);
+  const PrefixIndex::PrefixMatch match = index_->LongestMatch(findable, options.cache_salt);
 
   SequenceBlocks blocks;
   blocks.pool_ = pool_.get();
   blocks.index_ = index_.get();
-  blocks.salt_ = options.salt;
+  blocks.cache_salt_ = options.cache_salt;
   blocks.reused_tokens_ = static_cast<int>(match.full.size() * kBlockTokens) + match.partial_tokens;
   if (!FillBlocks(blocks, block_count, match)) return std::nullopt;
 
   ++counts_.lookups;
   counts_.hits += blocks.reused_tokens_ > 0 ? 1 : 0;
-  counts_.tokens_asked += tokens.size();
-  counts_.tokens_reused += static_cast<std::uint64_t>(blocks.reused_tokens_);
+  counts_.query_tokens += tokens.size();
+  counts_.hit_tokens += static_cast<std::uint64_t>(blocks.reused_tokens_);
   return blocks;
 }
 
 // Shares the blocks that match whole, copies the one that matches in part, and reserves the rest.
 // Returns: false when there is no room; then nothing has changed.
 bool KvCache::FillBlocks(SequenceBlocks& blocks, std::size_t block_count,
-                         const PrefixIndex::Match& match) {
+                         const PrefixIndex::PrefixMatch& match) {
   const bool copies = match.partial != kNoBlock;
   const std::size_t fresh_count = block_count - match.full.size();
   // What this sequence shares is no longer for the taking, nor is the block that it copies.
@@ -110,7 +110,7 @@ bool KvCache::FillBlocks(SequenceBlocks& blocks, std::size_t block_count,
                 pool_->block_bytes());
     index_->TouchPath(match.partial);
     pool_->Release(match.partial);
-    ++counts_.copies;
+    ++counts_.copies_on_write;
   }
   return true;
 }
@@ -147,9 +147,10 @@ void KvCache::Commit(SequenceBlocks& blocks, std::span<const TokenId> tokens) {
 void KvCache::CommitBlock(SequenceBlocks& blocks, std::span<const TokenId> block_tokens) {
   const BlockId above = blocks.path_.empty() ? kNoBlock : blocks.path_.back();
   const BlockId own = blocks.ids_[blocks.path_.size()];
-  BlockId node = index_->FindChild(above, block_tokens, blocks.salt_);
+  BlockId node = index_->FindChild(above, block_tokens, blocks.cache_salt_);
   if (node == kNoBlock) {
-    index_->Insert(own, above, block_tokens, blocks.salt_);
+    index_->Insert(own, above, block_tokens, blocks.cache_salt_);
+    ++counts_.stored;
     node = own;
   }
   pool_->Share(node);  // the index's use of a new node, or this sequence's of another's
@@ -179,7 +180,7 @@ void KvCache::Unpin(std::uint32_t generation) {
 std::byte* KvCache::BlockBase(BlockId block) { return pool_->BlockBase(block); }
 
 bool KvCache::IsKept(BlockId block) const {
-  return index_->Contains(block) && !index_->IsPinned(block) && pool_->use_count(block) == 1;
+  return index_->Contains(block) && !index_->IsPinned(block) && pool_->ref_count(block) == 1;
 }
 
 int KvCache::kept_count() const {
@@ -219,7 +220,7 @@ std::string KvCache::CheckIntegrity() const {
     const std::string name = "block " + std::to_string(i);
     if (index_->IsPinned(block) != (pins[IndexOf(block)] > 0)) return name + " has a wrong pin";
     if (!index_->Contains(block)) continue;
-    if (pool_->use_count(block) == 0) return name + " is findable and free";
+    if (pool_->ref_count(block) == 0) return name + " is findable and free";
     const BlockId above = index_->parent(block);
     if (above != kNoBlock && IsKept(above) && !IsKept(block)) {
       return name + " is held, but the one before it can be evicted";
@@ -228,7 +229,7 @@ std::string KvCache::CheckIntegrity() const {
   const Stats now = stats();
   if (now.blocks_shared < 0) return "more blocks are accounted for than there are";
   if (now.hits > now.lookups) return "there are more hits than lookups";
-  if (now.tokens_reused > now.tokens_asked) return "more tokens are reused than asked for";
+  if (now.hit_tokens > now.query_tokens) return "more tokens are reused than asked for";
   return {};
 }
 
@@ -245,9 +246,9 @@ std::string KvCache::CheckIntegrity(std::span<const SequenceBlocks* const> seque
   for (int i = 0; i < pool_->block_count(); ++i) {
     const BlockId block{static_cast<std::uint32_t>(i)};
     const int expected = uses[IndexOf(block)] + (index_->Contains(block) ? 1 : 0);
-    if (pool_->use_count(block) != expected) {
+    if (pool_->ref_count(block) != expected) {
       return "block " + std::to_string(i) + " is used " + std::to_string(expected) +
-             " times, but counts " + std::to_string(pool_->use_count(block));
+             " times, but counts " + std::to_string(pool_->ref_count(block));
     }
   }
   return {};

@@ -26,8 +26,8 @@
 namespace cache {
 
 struct MatchOptions {
-  bool force_miss = false;  // same code path, but nothing is reused (tests, measurements)
-  std::uint64_t salt = 0;   // sequences with different salts share only pinned blocks
+  bool force_miss = false;       // same code path, but nothing is reused (tests, measurements)
+  std::uint64_t cache_salt = 0;  // sequences with different salts share only pinned blocks
 };
 
 struct Stats {
@@ -38,10 +38,11 @@ struct Stats {
   int blocks_free = 0;
   std::uint64_t lookups = 0;
   std::uint64_t hits = 0;  // lookups that reused at least one token
-  std::uint64_t tokens_asked = 0;
-  std::uint64_t tokens_reused = 0;
+  std::uint64_t query_tokens = 0;
+  std::uint64_t hit_tokens = 0;
   std::uint64_t evictions = 0;
-  std::uint64_t copies = 0;  // blocks copied on write
+  std::uint64_t copies_on_write = 0;  // blocks
+  std::uint64_t stored = 0;           // blocks that became findable
 };
 
 class KvCache {
@@ -97,9 +98,9 @@ class KvCache {
   bool IsKept(BlockId block) const;  // findable, evictable once it is a leaf
   int kept_count() const;
   BlockId AcquireOrEvict();
-  bool FillBlocks(SequenceBlocks& blocks, std::size_t block_count, const PrefixIndex::Match& match);
+  bool FillBlocks(SequenceBlocks& blocks, std::size_t block_count,
+                  const PrefixIndex::PrefixMatch& match);
   void CommitBlock(SequenceBlocks& blocks, std::span<const TokenId> block_tokens);
-  void HoldPath(SequenceBlocks& blocks, BlockId node);
 
   KvLayout layout_;
   // On the heap, so that sequences can refer to them while the cache moves.

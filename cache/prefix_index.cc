@@ -46,8 +46,8 @@ PrefixIndex::PrefixIndex(const Options& options) : hash_bits_(options.hash_bits)
   buckets_.resize(std::bit_ceil(2 * count), kNoBlock);
 }
 
-PrefixIndex::Match PrefixIndex::LongestMatch(std::span<const TokenId> tokens,
-                                             std::uint64_t salt) const {
+PrefixIndex::PrefixMatch PrefixIndex::LongestMatch(std::span<const TokenId> tokens,
+                                                   std::uint64_t cache_salt) const {
   // A pinned node and one of this salt may hold the same tokens, so the way down can fork.
   std::vector<BlockId> frontier{kNoBlock};
   std::vector<BlockId> next;
@@ -60,7 +60,8 @@ PrefixIndex::Match PrefixIndex::LongestMatch(std::span<const TokenId> tokens,
       for (BlockId block = buckets_[BucketOf(hash)]; block != kNoBlock;
            block = node(block).next_in_bucket) {
         const Node& candidate = node(block);
-        if (candidate.hash != hash || candidate.parent != above || !Sees(candidate, salt)) continue;
+        if (candidate.hash != hash || candidate.parent != above) continue;
+        if (!Sees(candidate, cache_salt)) continue;
         if (candidate.token_count != KvLayout::kBlockTokens) continue;
         if (CommonTokens(block, block_tokens) == KvLayout::kBlockTokens) next.push_back(block);
       }
@@ -69,13 +70,13 @@ PrefixIndex::Match PrefixIndex::LongestMatch(std::span<const TokenId> tokens,
     frontier.swap(next);
   }
 
-  Match match;
+  PrefixMatch match;
   BlockId deepest = frontier.front();
   const auto rest = tokens.subspan(depth * kBlockTokens);
   for (const BlockId above : frontier) {
     for (BlockId block = node(above).first_child; block != kNoBlock;
          block = node(block).next_sibling) {
-      if (!Sees(node(block), salt)) continue;
+      if (!Sees(node(block), cache_salt)) continue;
       const int common = CommonTokens(block, rest);
       if (common <= match.partial_tokens) continue;
       match.partial = block;
@@ -89,20 +90,21 @@ PrefixIndex::Match PrefixIndex::LongestMatch(std::span<const TokenId> tokens,
 }
 
 BlockId PrefixIndex::FindChild(BlockId parent, std::span<const TokenId> tokens,
-                               std::uint64_t salt) const {
+                               std::uint64_t cache_salt) const {
   assert(!tokens.empty());
   const std::uint64_t hash = Hash(parent, tokens);
   for (BlockId block = buckets_[BucketOf(hash)]; block != kNoBlock;
        block = node(block).next_in_bucket) {
     const Node& candidate = node(block);
-    if (candidate.hash != hash || candidate.parent != parent || !Sees(candidate, salt)) continue;
+    if (candidate.hash != hash || candidate.parent != parent) continue;
+    if (!Sees(candidate, cache_salt)) continue;
     if (std::ranges::equal(this->tokens(block), tokens)) return block;
   }
   return kNoBlock;
 }
 
 void PrefixIndex::Insert(BlockId block, BlockId parent, std::span<const TokenId> tokens,
-                         std::uint64_t salt) {
+                         std::uint64_t cache_salt) {
   assert(block != kNoBlock);
   assert(!Contains(block));
   assert(parent == kNoBlock || node(parent).token_count == KvLayout::kBlockTokens);
@@ -112,7 +114,7 @@ void PrefixIndex::Insert(BlockId block, BlockId parent, std::span<const TokenId>
                     tokens_.begin() + static_cast<std::ptrdiff_t>(IndexOf(block) * kBlockTokens));
   Node& added = node(block);
   added.hash = Hash(parent, tokens);
-  added.salt = salt;
+  added.cache_salt = cache_salt;
   added.last_use = ++clock_;
   added.parent = parent;
   added.token_count = static_cast<std::int32_t>(tokens.size());
@@ -162,7 +164,7 @@ BlockId PrefixIndex::Victim(const BlockPool& pool) const {
     const BlockId block{i};
     const Node& candidate = nodes_[i];
     if (candidate.token_count == 0 || candidate.pins > 0) continue;
-    if (candidate.first_child != kNoBlock || pool.use_count(block) > 1) continue;
+    if (candidate.first_child != kNoBlock || pool.ref_count(block) > 1) continue;
     if (victim == kNoBlock || candidate.last_use < node(victim).last_use) victim = block;
   }
   return victim;
@@ -188,8 +190,8 @@ std::uint64_t PrefixIndex::Hash(BlockId parent, std::span<const TokenId> tokens)
   return hash_bits_ == 64 ? hash : hash & ((std::uint64_t{1} << hash_bits_) - 1);
 }
 
-bool PrefixIndex::Sees(const Node& node, std::uint64_t salt) const {
-  return node.pins > 0 || node.salt == salt;
+bool PrefixIndex::Sees(const Node& node, std::uint64_t cache_salt) const {
+  return node.pins > 0 || node.cache_salt == cache_salt;
 }
 
 int PrefixIndex::CommonTokens(BlockId block, std::span<const TokenId> tokens) const {

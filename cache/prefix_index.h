@@ -31,18 +31,20 @@ class PrefixIndex {
   };
   explicit PrefixIndex(const Options& options);
 
-  struct Match {
+  struct PrefixMatch {
     std::vector<BlockId> full;   // from the first token on, all 64 tokens equal
     BlockId partial = kNoBlock;  // the block that begins with the tokens that follow
     int partial_tokens = 0;      // how many of them; 0 exactly when there is no such block
   };
-  // Finds the longest prefix of `tokens` that lookups of `salt` may see.
-  Match LongestMatch(std::span<const TokenId> tokens, std::uint64_t salt) const;
+  // Finds the longest prefix of `tokens` that lookups of `cache_salt` may see.
+  PrefixMatch LongestMatch(std::span<const TokenId> tokens, std::uint64_t cache_salt) const;
   // Finds the child of `parent` (kNoBlock: the root) that holds exactly `tokens`, or kNoBlock.
-  BlockId FindChild(BlockId parent, std::span<const TokenId> tokens, std::uint64_t salt) const;
+  BlockId FindChild(BlockId parent, std::span<const TokenId> tokens,
+                    std::uint64_t cache_salt) const;
 
   // Requires: block is not in the index; parent is kNoBlock or a full node; 1 to 64 tokens.
-  void Insert(BlockId block, BlockId parent, std::span<const TokenId> tokens, std::uint64_t salt);
+  void Insert(BlockId block, BlockId parent, std::span<const TokenId> tokens,
+              std::uint64_t cache_salt);
   // Requires: a leaf that is not pinned.
   void Remove(BlockId leaf);
 
@@ -69,7 +71,7 @@ class PrefixIndex {
   // Lists are newest first. The last node is the root: no block, no tokens.
   struct Node {
     std::uint64_t hash = 0;
-    std::uint64_t salt = 0;
+    std::uint64_t cache_salt = 0;
     std::uint64_t last_use = 0;
     BlockId parent = kNoBlock;
     BlockId first_child = kNoBlock;
@@ -82,7 +84,7 @@ class PrefixIndex {
   Node& node(BlockId block);
   std::uint64_t Hash(BlockId parent, std::span<const TokenId> tokens) const;
   std::size_t BucketOf(std::uint64_t hash) const { return hash & (buckets_.size() - 1); }
-  bool Sees(const Node& node, std::uint64_t salt) const;
+  bool Sees(const Node& node, std::uint64_t cache_salt) const;
   int CommonTokens(BlockId block, std::span<const TokenId> tokens) const;
   std::string CheckNode(BlockId block) const;
 

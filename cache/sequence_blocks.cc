@@ -11,7 +11,7 @@ namespace cache {
 SequenceBlocks::SequenceBlocks(SequenceBlocks&& other) noexcept
     : pool_(std::exchange(other.pool_, nullptr)),
       index_(std::exchange(other.index_, nullptr)),
-      salt_(other.salt_),
+      cache_salt_(other.cache_salt_),
       reused_tokens_(std::exchange(other.reused_tokens_, 0)),
       ids_(std::exchange(other.ids_, {})),
       path_(std::exchange(other.path_, {})) {}
@@ -21,7 +21,7 @@ SequenceBlocks& SequenceBlocks::operator=(SequenceBlocks&& other) noexcept {
   GiveBack();
   pool_ = std::exchange(other.pool_, nullptr);
   index_ = std::exchange(other.index_, nullptr);
-  salt_ = other.salt_;
+  cache_salt_ = other.cache_salt_;
   reused_tokens_ = std::exchange(other.reused_tokens_, 0);
   ids_ = std::exchange(other.ids_, {});
   path_ = std::exchange(other.path_, {});

@@ -35,7 +35,7 @@ class SequenceBlocks {
 
   BlockPool* pool_ = nullptr;
   PrefixIndex* index_ = nullptr;
-  std::uint64_t salt_ = 0;
+  std::uint64_t cache_salt_ = 0;
   int reused_tokens_ = 0;
   std::vector<BlockId> ids_;
   // The index's nodes for the committed tokens. An entry differs from ids_ where another sequence

@@ -25,15 +25,13 @@ namespace {
 constexpr int kContextTokensDefault = 8192;
 constexpr int kStepRowsMax = 64;
 
-TokenTrie TrieOf(const Tokenizer& tokenizer) {
+TokenTrie TrieOf(const Tokenizer& tokenizer, TokenId end) {
   std::vector<TokenTrie::Entry> entries;
-  std::vector<TokenId> ends;
   for (int i = 0; i < tokenizer.token_count(); ++i) {
     const TokenId token{i};
     if (tokenizer.IsPlain(token)) entries.push_back({token, tokenizer.TokenBytes(token)});
-    if (tokenizer.IsEndOfGeneration(token)) ends.push_back(token);
   }
-  return TokenTrie(entries, ends);
+  return TokenTrie(entries, {&end, 1});
 }
 
 }  // namespace
@@ -144,7 +142,8 @@ std::expected<std::unique_ptr<Engine>, std::string> Engine::Load(const EngineOpt
   auto chat_template = ChatTemplate::From(*file, *parts->tokenizer, options.chat_template);
   if (!chat_template) return std::unexpected(chat_template.error());
   parts->chat_template = std::make_unique<ChatTemplate>(std::move(*chat_template));
-  parts->trie = std::make_unique<TokenTrie>(TrieOf(*parts->tokenizer));
+  parts->trie = std::make_unique<TokenTrie>(TrieOf(*parts->tokenizer,
+                                                         parts->chat_template->end_of_turn()));
   const int workers = options.workers > 0 ? options.workers : kernels::UsableCores();
   parts->team = std::make_unique<kernels::Team>(workers);
   auto weights = ModelWeights::Pack(*file, *config, *parts->team, [&](double fraction) {
@@ -179,7 +178,7 @@ std::expected<PrefixInfo, std::string> Engine::SetPrefix(const PrefixSource& sou
   const std::string unspellable = CheckSpellable(*automaton, *parts_->trie);
   if (!unspellable.empty()) return std::unexpected(unspellable);
 
-  PrefixTokens prefix = EncodePrefix(*parts_->tokenizer, *parts_->chat_template, source);
+  TokenizedPrefix prefix = EncodePrefix(*parts_->tokenizer, *parts_->chat_template, source);
   if (parts_->cache == nullptr) {
     const auto created = parts_->CreateCache(info->tokens);
     if (!created) return std::unexpected(created.error());
@@ -197,7 +196,7 @@ std::expected<PrefixInfo, std::string> Engine::SetPrefix(const PrefixSource& sou
 }
 
 std::expected<PrefixInfo, std::string> Engine::CheckPrefix(const PrefixSource& source) const {
-  const PrefixTokens prefix =
+  const TokenizedPrefix prefix =
       EncodePrefix(*parts_->tokenizer, *parts_->chat_template, source);
   PrefixInfo info;
   info.tokens = static_cast<int>(prefix.tokens.size());
@@ -210,7 +209,7 @@ std::expected<PrefixInfo, std::string> Engine::CheckPrefix(const PrefixSource& s
 
 std::string Engine::RenderPrefix(const PrefixSource& source) const {
   std::string text;
-  const PrefixTokens prefix = EncodePrefix(*parts_->tokenizer, *parts_->chat_template, source);
+  const TokenizedPrefix prefix = EncodePrefix(*parts_->tokenizer, *parts_->chat_template, source);
   for (const TokenId token : prefix.tokens) text += parts_->tokenizer->TokenBytes(token);
   return text;
 }
@@ -259,8 +258,8 @@ EngineStats Engine::stats() const {
     stats.evictions = cache.evictions;
     stats.lookups = cache.lookups;
     stats.hits = cache.hits;
-    stats.tokens_asked = cache.tokens_asked;
-    stats.tokens_reused = cache.tokens_reused;
+    stats.tokens_asked = cache.query_tokens;
+    stats.tokens_reused = cache.hit_tokens;
   }
   stats.rows_computed = parts_->transformer->rows_computed();
   if (parts_->scheduler != nullptr) stats.queue_length = parts_->scheduler->queue_length();

@@ -92,7 +92,7 @@ StepOutput Scheduler::Step(Clock::time_point now) {
 
 bool Scheduler::Admit(Sequence& sequence, Clock::time_point now) {
   auto blocks = cache_.MatchAndReserve(sequence.tokens, limits_.answer_tokens_max,
-                                       {.force_miss = sequence.request.force_miss, .salt = 0});
+                                       {.force_miss = sequence.request.force_miss, .cache_salt = 0});
   if (!blocks) return false;
   sequence.stored_tokens = blocks->reused_tokens();
   for (const cache::BlockId block : blocks->ids()) {
