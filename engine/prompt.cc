@@ -7,9 +7,9 @@
 
 namespace engine {
 
-PrefixTokens EncodePrefix(const Tokenizer& tokenizer, const ChatTemplate& chat_template,
+TokenizedPrefix EncodePrefix(const Tokenizer& tokenizer, const ChatTemplate& chat_template,
                           const PrefixSource& source) {
-  PrefixTokens prefix;
+  TokenizedPrefix prefix;
   std::vector<TokenId>& tokens = prefix.tokens;
   std::size_t counted = 0;
   const auto count_section = [&](const std::string& name) {
@@ -21,14 +21,14 @@ PrefixTokens EncodePrefix(const Tokenizer& tokenizer, const ChatTemplate& chat_t
     tokenizer.Encode(section.text, tokens);
     count_section(section.name);
   }
-  chat_template.EndTurn(Role::kSystem, tokens);
+  chat_template.EndTurn(tokens);
   for (const PrefixExample& example : source.examples) {
     chat_template.BeginTurn(Role::kUser, tokens);
     tokenizer.Encode(example.utterance, tokens);
-    chat_template.EndTurn(Role::kUser, tokens);
+    chat_template.EndTurn(tokens);
     chat_template.BeginTurn(Role::kAssistant, tokens);
     tokenizer.Encode(example.answer, tokens);
-    chat_template.EndTurn(Role::kAssistant, tokens);
+    chat_template.EndTurn(tokens);
   }
   chat_template.BeginTurn(Role::kUser, tokens);
   count_section("examples");
@@ -38,7 +38,7 @@ PrefixTokens EncodePrefix(const Tokenizer& tokenizer, const ChatTemplate& chat_t
 void EncodeRequest(const Tokenizer& tokenizer, const ChatTemplate& chat_template,
                    std::string_view utterance, std::vector<TokenId>& out) {
   tokenizer.Encode(utterance, out);
-  chat_template.EndTurn(Role::kUser, out);
+  chat_template.EndTurn(out);
   chat_template.BeginTurn(Role::kAssistant, out);
 }
 

@@ -16,12 +16,12 @@
 
 namespace engine {
 
-struct PrefixTokens {
+struct TokenizedPrefix {
   std::vector<TokenId> tokens;
   std::vector<PrefixInfo::Section> sections;
 };
 
-PrefixTokens EncodePrefix(const Tokenizer& tokenizer, const ChatTemplate& chat_template,
+TokenizedPrefix EncodePrefix(const Tokenizer& tokenizer, const ChatTemplate& chat_template,
                           const PrefixSource& source);
 
 // Appends the request part to `out`.
