@@ -130,12 +130,6 @@ std::expected<void, std::string> Tokenizer::ReadTokens(const GgufFile& file) {
     if (type == kControl || type == kUserDefined) specials_.emplace(spelled, id);
     if (bytes && bytes->size() == 1) byte_tokens_[static_cast<unsigned char>((*bytes)[0])] = id;
   }
-  for (int byte = 0; byte < 256; ++byte) {
-    if (byte_tokens_[byte] >= 0) continue;
-    return std::unexpected(file.Where(*file.FindEntry(kTokensKey)) + " has no token for byte " +
-                           std::to_string(byte) +
-                           ", so that some text couldn't be written; convert the model again");
-  }
   return {};
 }
 
@@ -239,7 +233,7 @@ void Tokenizer::EncodePiece(std::string_view piece, std::vector<TokenId>& out) c
     offer(static_cast<std::int32_t>(best.left));
   }
   for (std::int32_t i = count > 0 ? 0 : -1; i >= 0; i = symbol(i).next) {
-    out.push_back(TokenId{symbol(i).id});
+    if (symbol(i).id >= 0) out.push_back(TokenId{symbol(i).id});
   }
 }
 

@@ -29,7 +29,8 @@ class Tokenizer {
   // Returns: a sentence naming the key, what was found and what was expected.
   [[nodiscard]] static std::expected<Tokenizer, std::string> From(const GgufFile& file);
 
-  // Appends the text's tokens. Bytes that are no UTF-8 are encoded as U+FFFD each.
+  // Appends the text's tokens. Bytes that are no UTF-8 are encoded as U+FFFD each; bytes that the
+  // vocabulary has no token for (SmolLM2 lacks some control characters) are left out.
   void Encode(std::string_view text, std::vector<TokenId>& out) const;
 
   // The control or user-defined token spelled like this.
@@ -60,7 +61,7 @@ class Tokenizer {
   std::vector<bool> plain_;
   std::unordered_map<std::string, std::int32_t> specials_;
   std::unordered_map<std::uint64_t, Merge> merges_;  // by left id << 32 | right id
-  std::int32_t byte_tokens_[256] = {};
+  std::int32_t byte_tokens_[256] = {};  // -1: none
   std::optional<TokenId> begin_token_;
 };
 
