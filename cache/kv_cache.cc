@@ -177,7 +177,7 @@ void KvCache::Unpin(std::uint32_t generation) {
   pinned_.erase(pinned);
 }
 
-std::byte* KvCache::BlockBase(BlockId block) { return pool_->BlockBase(block); }
+std::byte* KvCache::BlockBase(BlockId block) const { return pool_->BlockBase(block); }
 
 bool KvCache::IsKept(BlockId block) const {
   return index_->Contains(block) && !index_->IsPinned(block) && pool_->ref_count(block) == 1;

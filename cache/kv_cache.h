@@ -79,7 +79,7 @@ class KvCache {
   void Pin(SequenceBlocks blocks, std::span<const TokenId> tokens, std::uint32_t generation);
   void Unpin(std::uint32_t generation);
 
-  std::byte* BlockBase(BlockId block);
+  std::byte* BlockBase(BlockId block) const;
   const KvLayout& layout() const { return layout_; }
   Stats stats() const;
 
