@@ -48,6 +48,9 @@ struct Policy {
   std::vector<Text> rules;
   Text ask;      // asks which device is meant
   Text unclear;  // nothing was understood
+  Text confirm;  // asks for a yes: {call}, {name}
+  Text denied;   // the policy forbids it: {name}
+  Text failed;   // it could not be done: {name}
   std::vector<Example> examples;
 };
 
