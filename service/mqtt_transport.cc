@@ -21,6 +21,7 @@ constexpr std::size_t kInFlightMax = 256;
 constexpr milliseconds kFirstRetry{1000};
 constexpr milliseconds kLongestRetry{30000};
 constexpr std::chrono::seconds kConnectPatience{10};
+constexpr int kSessionTakenOver = 0x8e;  // MQTT 5, 2.4
 
 enum class Phase { kApart, kConnecting, kConnected };
 
@@ -53,7 +54,7 @@ std::string RefusalSentence(int reason, int code, const std::string& url) {
     case 0x84:
       return at + " does not speak MQTT 5; use one that does (Mosquitto 2.0, for example).";
     case 0x85:
-      return at + " does not accept this client id; set another `node` in the configuration.";
+      return at + " does not accept this client id; set another mqtt.node.";
     case 0x86:
       return at + " refused user name or password; check mqtt.username and mqtt.password_file.";
     case 0x87:
@@ -121,7 +122,10 @@ struct MqttTransport::Connection : public mqtt::callback, public mqtt::iaction_l
         deliveries(*this) {
     client.set_callback(*this);
     client.set_disconnected_handler(
-        [this](const mqtt::properties&, mqtt::ReasonCode) { Lost(); });
+        [this](const mqtt::properties&, mqtt::ReasonCode reason) {
+          if (static_cast<int>(reason) == kSessionTakenOver) taken_over.store(true);
+          Lost();
+        });
   }
 
   // The broker's answers to publishes. The context of each is its PublishId.
@@ -168,6 +172,7 @@ struct MqttTransport::Connection : public mqtt::callback, public mqtt::iaction_l
   std::atomic<std::uint64_t> count{0};
   std::atomic<int> failure_reason{0};
   std::atomic<int> failure_code{0};
+  std::atomic<bool> taken_over{false};
   // Slot id % kInFlightMax holds the id when it is acknowledged.
   std::array<std::atomic<std::uint64_t>, kInFlightMax> acknowledged{};
 
@@ -287,9 +292,16 @@ bool MqttTransport::connected() const { return connection_->phase.load() == Phas
 
 std::uint64_t MqttTransport::connection_count() const { return connection_->count.load(); }
 
+bool MqttTransport::taken_over() const { return connection_->taken_over.load(); }
+
 std::string MqttTransport::trouble() const {
   const Connection& at = *connection_;
   if (connected()) return {};
+  if (taken_over()) {
+    return "Another program connected to the broker at " + at.options.url + " as \"" +
+           at.options.client_id + "\". Two services can't share a node: give one of them another " +
+           "mqtt.node in its assistant.yaml.";
+  }
   if (!at.exception_text.empty()) {
     return "The broker at " + at.options.url + " can't be used: " + at.exception_text + ".";
   }

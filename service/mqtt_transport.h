@@ -45,6 +45,7 @@ class MqttTransport : public Transport {
       std::chrono::steady_clock::time_point now) override;
   bool connected() const override;
   std::uint64_t connection_count() const override;
+  bool taken_over() const override;
   std::string trouble() const override;
   void Subscribe(const std::vector<std::string>& filters) override;
   PublishId Publish(const OutboundMessage& message) override;
