@@ -1,8 +1,9 @@
 #include "engine/tokenizer.h"
 
-#include <array>
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <limits>
 #include <queue>
 #include <utility>
 
@@ -22,9 +23,12 @@ constexpr std::int64_t kNormal = 1;
 constexpr std::int64_t kControl = 3;
 constexpr std::int64_t kUserDefined = 4;
 
+constexpr std::string_view kConvertAgain = "; convert the model again or use another file of it";
+
 std::string Missing(const GgufFile& file, std::string_view key) {
   return file.name() + ": key '" + std::string(key) +
-         "' is missing, so that text can't be turned into tokens; convert the model again";
+         "' is missing or empty, so that text can't be turned into tokens" +
+         std::string(kConvertAgain);
 }
 
 // The alphabet in which GPT-2 style files spell bytes: printable Latin-1 as itself, the other
@@ -34,8 +38,8 @@ class ByteAlphabet {
   ByteAlphabet() {
     char32_t next = 0x100;
     for (int byte = 0; byte < 256; ++byte) {
-      const bool itself = (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) ||
-                          byte >= 0xAE;
+      const bool itself =
+          (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
       bytes_[itself ? static_cast<char32_t>(byte) : next++] = byte;
     }
   }
@@ -61,13 +65,9 @@ std::uint64_t PairKey(std::int32_t left, std::int32_t right) {
 
 // A possible merge of the symbol at `left` with the one after it.
 struct Candidate {
-  std::uint32_t rank = 0;
-  std::uint32_t left = 0;
-  std::uint64_t key = 0;  // of the two ids, to notice when one has changed since
-  std::int32_t joined = 0;
-  bool operator<(const Candidate& other) const {  // the queue's top is the largest
-    return rank != other.rank ? rank > other.rank : left > other.left;
-  }
+  std::uint64_t order = 0;  // rank << 32 | left: the lowest rank first, then the leftmost
+  std::uint64_t key = 0;    // of the two ids, to notice when one has changed since
+  bool operator<(const Candidate& other) const { return order > other.order; }  // top: the least
 };
 
 struct Symbol {
@@ -83,8 +83,7 @@ std::expected<Tokenizer, std::string> Tokenizer::From(const GgufFile& file) {
   if (!model) return std::unexpected(model.error());
   if (!*model) return std::unexpected(Missing(file, kModelKey));
   if (**model != "gpt2") {
-    return std::unexpected(file.Where(*file.FindEntry(kModelKey)) + " is '" +
-                           std::string(**model) +
+    return std::unexpected(file.Where(*file.FindEntry(kModelKey)) + " is '" + Printable(**model) +
                            "', but only 'gpt2' (byte-level BPE) is supported; use a model of the "
                            "SmolLM2 family");
   }
@@ -93,7 +92,7 @@ std::expected<Tokenizer, std::string> Tokenizer::From(const GgufFile& file) {
   if (!*pre) return std::unexpected(Missing(file, kPreKey));
   const auto pre_tokenizer = PreTokenizerNamed(**pre);
   if (!pre_tokenizer) {
-    return std::unexpected(file.Where(*file.FindEntry(kPreKey)) + " is '" + std::string(**pre) +
+    return std::unexpected(file.Where(*file.FindEntry(kPreKey)) + " is '" + Printable(**pre) +
                            "', but only 'smollm' and 'gpt-2' are supported; a model cut another "
                            "way would answer badly");
   }
@@ -115,12 +114,21 @@ std::expected<void, std::string> Tokenizer::ReadTokens(const GgufFile& file) {
   if (*types && (*types)->size() != (*tokens)->size()) {
     return std::unexpected(file.Where(*file.FindEntry(kTypesKey)) + " has " +
                            std::to_string((*types)->size()) + " entries, but there are " +
-                           std::to_string((*tokens)->size()) + " tokens; the file is damaged");
+                           std::to_string((*tokens)->size()) + " tokens" +
+                           std::string(kConvertAgain));
   }
   const ByteAlphabet alphabet;
-  std::fill(std::begin(byte_tokens_), std::end(byte_tokens_), -1);
+  std::ranges::fill(byte_tokens_, -1);
+  std::unordered_map<std::string_view, std::size_t> seen;
   for (std::size_t i = 0; i < (*tokens)->size(); ++i) {
     const std::string_view spelled = (**tokens)[i];
+    const auto [before, is_new] = seen.emplace(spelled, i);
+    if (!is_new && !spelled.empty()) {
+      return std::unexpected(file.Where(*file.FindEntry(kTokensKey)) + ": found '" +
+                             Printable(spelled) + "' at the indexes " +
+                             std::to_string(before->second) + " and " + std::to_string(i) +
+                             ", expected each token once" + std::string(kConvertAgain));
+    }
     const std::int64_t type = *types ? (**types)[i] : kNormal;
     const auto id = static_cast<std::int32_t>(i);
     std::optional<std::string> bytes;
@@ -137,27 +145,32 @@ std::expected<void, std::string> Tokenizer::ReadMerges(const GgufFile& file) {
   const auto merges = file.Strings(kMergesKey);
   if (!merges) return std::unexpected(merges.error());
   if (!*merges) return std::unexpected(Missing(file, kMergesKey));
-  std::unordered_map<std::string_view, std::int32_t> ids;
+  // Of plain tokens only: no merge may make a special one out of text.
   const auto tokens = file.Strings(kTokensKey);
+  std::unordered_map<std::string_view, std::int32_t> ids;
   for (std::size_t i = 0; i < (*tokens)->size(); ++i) {
-    ids.emplace((**tokens)[i], static_cast<std::int32_t>(i));
+    if (plain_[i]) ids.emplace((**tokens)[i], static_cast<std::int32_t>(i));
   }
+  const auto id_of = [&](std::string_view spelled) {
+    const auto found = ids.find(spelled);
+    return found == ids.end() ? -1 : found->second;
+  };
   for (std::size_t rank = 0; rank < (*merges)->size(); ++rank) {
     const std::string_view merge = (**merges)[rank];
-    const std::size_t blank = merge.find(' ', 1);
-    const auto left = ids.find(merge.substr(0, blank));
-    const auto right =
-        blank == std::string_view::npos ? ids.end() : ids.find(merge.substr(blank + 1));
-    std::string joined(merge);
-    if (blank != std::string_view::npos) joined.erase(blank, 1);
-    const auto whole = ids.find(joined);
-    if (left == ids.end() || right == ids.end() || whole == ids.end()) {
+    const std::size_t blank = std::min(merge.find(' ', 1), merge.size());
+    const std::string_view left = merge.substr(0, blank);
+    const std::string_view right = merge.substr(std::min(blank + 1, merge.size()));
+    const std::int32_t left_id = id_of(left);
+    const std::int32_t right_id = id_of(right);
+    const std::int32_t joined = id_of(std::string(left) + std::string(right));
+    if (left_id < 0 || right_id < 0 || joined < 0) {
       return std::unexpected(file.Where(*file.FindEntry(kMergesKey)) + ": entry " +
-                             std::to_string(rank) +
-                             " doesn't join two tokens to a third; convert the model again");
+                             std::to_string(rank) + " is '" + Printable(merge) +
+                             "', expected two ordinary tokens that make a third" +
+                             std::string(kConvertAgain));
     }
-    merges_.emplace(PairKey(left->second, right->second),
-                    Merge{static_cast<std::uint32_t>(rank), whole->second});
+    merges_.emplace(PairKey(left_id, right_id), static_cast<std::uint32_t>(rank));
+    joined_.push_back(joined);
   }
   return {};
 }
@@ -171,7 +184,8 @@ std::expected<void, std::string> Tokenizer::ReadBegin(const GgufFile& file) {
   if (!*id || **id >= bytes_.size()) {
     return std::unexpected(file.name() +
                            ": prompts begin with a token (tokenizer.ggml.add_bos_token), but "
-                           "'tokenizer.ggml.bos_token_id' names none; convert the model again");
+                           "'tokenizer.ggml.bos_token_id' names none" +
+                           std::string(kConvertAgain));
   }
   begin_token_ = TokenId{static_cast<std::int32_t>(**id)};
   return {};
@@ -201,36 +215,43 @@ void Tokenizer::Encode(std::string_view text, std::vector<TokenId>& out) const {
 }
 
 void Tokenizer::EncodePiece(std::string_view piece, std::vector<TokenId>& out) const {
-  std::vector<Symbol> symbols(piece.size());
+  assert(piece.size() <= std::numeric_limits<std::int32_t>::max());
   const auto count = static_cast<std::int32_t>(piece.size());
+  std::vector<Symbol> symbols(piece.size());
   for (std::int32_t i = 0; i < count; ++i) {
     const auto byte = static_cast<unsigned char>(piece[static_cast<std::size_t>(i)]);
     symbols[static_cast<std::size_t>(i)] = {byte_tokens_[byte], i - 1, i + 1 < count ? i + 1 : -1};
   }
-  const auto symbol = [&](std::int32_t i) -> Symbol& { return symbols[static_cast<std::size_t>(i)]; };
-  std::priority_queue<Candidate> candidates;
-  const auto offer = [&](std::int32_t left) {
-    if (left < 0 || symbol(left).next < 0) return;
+  const auto symbol = [&](std::int32_t i) -> Symbol& {
+    return symbols[static_cast<std::size_t>(i)];
+  };
+  const auto candidate_at = [&](std::int32_t left) -> std::optional<Candidate> {
+    if (left < 0 || symbol(left).next < 0) return std::nullopt;
     const std::uint64_t key = PairKey(symbol(left).id, symbol(symbol(left).next).id);
     const auto merge = merges_.find(key);
-    if (merge == merges_.end()) return;
-    candidates.push(
-        {merge->second.rank, static_cast<std::uint32_t>(left), key, merge->second.joined});
+    if (merge == merges_.end()) return std::nullopt;
+    return Candidate{PairKey(static_cast<std::int32_t>(merge->second), left), key};
   };
-  for (std::int32_t i = 0; i < count; ++i) offer(i);
+  std::vector<Candidate> first;
+  for (std::int32_t i = 0; i < count; ++i) {
+    if (const auto candidate = candidate_at(i)) first.push_back(*candidate);
+  }
+  std::priority_queue<Candidate> candidates({}, std::move(first));
   while (!candidates.empty()) {
     const Candidate best = candidates.top();
     candidates.pop();
-    Symbol& left = symbol(static_cast<std::int32_t>(best.left));
+    const auto at = static_cast<std::int32_t>(best.order & 0xFFFFFFFF);
+    Symbol& left = symbol(at);
     if (left.id < 0 || left.next < 0) continue;
     Symbol& right = symbol(left.next);
     if (PairKey(left.id, right.id) != best.key) continue;
-    left.id = best.joined;
+    left.id = joined_[best.order >> 32];
     left.next = right.next;
     right.id = -1;
-    if (left.next >= 0) symbol(left.next).previous = static_cast<std::int32_t>(best.left);
-    offer(left.previous);
-    offer(static_cast<std::int32_t>(best.left));
+    if (left.next >= 0) symbol(left.next).previous = at;
+    for (const std::int32_t changed : {left.previous, at}) {
+      if (const auto candidate = candidate_at(changed)) candidates.push(*candidate);
+    }
   }
   for (std::int32_t i = count > 0 ? 0 : -1; i >= 0; i = symbol(i).next) {
     if (symbol(i).id >= 0) out.push_back(TokenId{symbol(i).id});

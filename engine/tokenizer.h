@@ -9,6 +9,7 @@
 // are special, too, since a house name or a sentence must not be able to write one.)
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -51,17 +52,13 @@ class Tokenizer {
   std::expected<void, std::string> ReadBegin(const GgufFile& file);
   void EncodePiece(std::string_view piece, std::vector<TokenId>& out) const;
 
-  struct Merge {
-    std::uint32_t rank = 0;
-    std::int32_t joined = 0;
-  };
-
   PreTokenizer pre_tokenizer_ = PreTokenizer::kGpt2;
   std::vector<std::string> bytes_;  // by id
   std::vector<bool> plain_;
   std::unordered_map<std::string, std::int32_t> specials_;
-  std::unordered_map<std::uint64_t, Merge> merges_;  // by left id << 32 | right id
-  std::int32_t byte_tokens_[256] = {};  // -1: none
+  std::unordered_map<std::uint64_t, std::uint32_t> merges_;  // left id << 32 | right id to rank
+  std::vector<std::int32_t> joined_;                         // by rank: what the two make
+  std::array<std::int32_t, 256> byte_tokens_{};              // -1: none
   std::optional<TokenId> begin_token_;
 };
 
