@@ -177,7 +177,8 @@ void Assistant::Begin(const Command& command) {
   }
   if (engine_ == nullptr) return Reject(RejectionFor(command, engine::Rejection::kNotReady));
   if (SteadyClock::now() >= command.deadline) {
-    return Reject({command.id, command.reply, CommandError::kExpired, "The command waited too long."});
+    return Reject(
+        {command.id, command.reply, CommandError::kExpired, "The command waited too long."});
   }
   integrations::Prompt prompt = integration_.PromptFor(command.text, command.area);
   engine::Request request;
@@ -303,7 +304,8 @@ void Assistant::Complete(std::uint64_t key) {
           Text(topics_.Own(outcome == ActionOutcome::kDone ? "event/executed" : "event/denied"),
                ActionEvent(final_reply.actions[i], outcome)));
     }
-    if (!IsSuccess(outcome)) final_reply.text = integration_.FailureSentence(final_reply.actions[i]);
+    if (!IsSuccess(outcome))
+      final_reply.text = integration_.FailureSentence(final_reply.actions[i]);
   }
   if (final_reply.text.empty()) final_reply.text = "I have no answer to that.";
   End(key, running.reply.Final(final_reply));

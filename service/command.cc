@@ -146,8 +146,8 @@ ReplyAddress CommandReader::AddressOf(const InboundMessage& message, std::string
 Inbound CommandReader::ReadAsk(const InboundMessage& message) const {
   Command command;
   command.client = "ask";
-  command.id = "ask-" + std::to_string(started_unix_ms_) + "-" +
-               std::to_string(ask_count_.fetch_add(1) + 1);
+  command.id =
+      "ask-" + std::to_string(started_unix_ms_) + "-" + std::to_string(ask_count_.fetch_add(1) + 1);
   command.mode = options_.mode;
   command.is_ask = true;
   command.reply = AddressOf(message, command.client, command.id);
@@ -155,21 +155,20 @@ Inbound CommandReader::ReadAsk(const InboundMessage& message) const {
   const milliseconds left = TimeLeft(message, options_.ttl, std::nullopt);
   command.deadline = message.received + left;
   if (left.count() <= 0) {
-    return Rejected{command.id, command.reply, CommandError::kExpired, "The command came too late."};
+    return Rejected{command.id, command.reply, CommandError::kExpired,
+                    "The command came too late."};
   }
   return WithText(std::move(command), message.payload);
 }
 
-Inbound CommandReader::ReadRequest(const InboundMessage& message,
-                                   const std::string& client) const {
+Inbound CommandReader::ReadRequest(const InboundMessage& message, const std::string& client) const {
   const auto reject = [&](CommandError error, std::string sentence, std::string_view id = kNoId) {
     return Rejected{std::string(id), AddressOf(message, client, id), error, std::move(sentence)};
   };
   if (message.payload.size() > kRequestBytesMax) {
-    return reject(CommandError::kTooLong, "The request has " +
-                                              std::to_string(message.payload.size()) +
-                                              " bytes; at most " +
-                                              std::to_string(kRequestBytesMax) + " are taken.");
+    return reject(CommandError::kTooLong,
+                  "The request has " + std::to_string(message.payload.size()) + " bytes; at most " +
+                      std::to_string(kRequestBytesMax) + " are taken.");
   }
   if (IsTooDeep(message.payload)) {
     return reject(CommandError::kBadRequest, "The request is nested more than " +
@@ -177,8 +176,9 @@ Inbound CommandReader::ReadRequest(const InboundMessage& message,
   }
   const json parsed = json::parse(message.payload, nullptr, false);
   if (!parsed.is_object()) {
-    return reject(CommandError::kBadRequest,
-                  R"(The request is no JSON object in UTF-8, such as {"v":1,"id":"1","text":"…"}.)");
+    return reject(
+        CommandError::kBadRequest,
+        R"(The request is no JSON object in UTF-8, such as {"v":1,"id":"1","text":"…"}.)");
   }
   Fields fields(parsed);
   Command command;
@@ -205,8 +205,7 @@ Inbound CommandReader::ReadRequest(const InboundMessage& message,
                   "Requests of version " + std::to_string(*version) + " are not known, only 1.",
                   command.id);
   }
-  const milliseconds left =
-      TimeLeft(message, ttl ? milliseconds(*ttl) : options_.ttl, sent_at);
+  const milliseconds left = TimeLeft(message, ttl ? milliseconds(*ttl) : options_.ttl, sent_at);
   if (left.count() <= 0) {
     return reject(CommandError::kExpired, "The command came too late.", command.id);
   }
@@ -226,10 +225,9 @@ Inbound CommandReader::WithText(Command command, std::string_view text) const {
     return Rejected{command.id, command.reply, error, std::move(sentence)};
   };
   if (text.size() > options_.utterance_bytes_max) {
-    return reject(CommandError::kTooLong, "The command has " + std::to_string(text.size()) +
-                                              " bytes; at most " +
-                                              std::to_string(options_.utterance_bytes_max) +
-                                              " are taken.");
+    return reject(CommandError::kTooLong,
+                  "The command has " + std::to_string(text.size()) + " bytes; at most " +
+                      std::to_string(options_.utterance_bytes_max) + " are taken.");
   }
   auto line = OneLine(text);
   if (!line) return reject(CommandError::kBadRequest, "The command is not UTF-8.");

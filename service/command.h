@@ -1,8 +1,9 @@
 // What a message that arrived means: a command, a cancellation, or why it is neither.
 //
-// Everything that comes from outside is checked here, before it can reach the engine: length, UTF-8,
-// JSON and its depth, version, names, time. Ignored are retained messages (a command of yesterday)
-// and topics that are not ours. Duplicates are told apart later, by service/command_history.h.
+// Everything that comes from outside is checked here, before it can reach the engine: length,
+// UTF-8, JSON and its depth, version, names, time. Ignored are retained messages (a command of
+// yesterday) and topics that are not ours. Duplicates are told apart later, by
+// service/command_history.h.
 //
 // Thread: Read from any; it never changes what it holds but a counter.
 #pragma once

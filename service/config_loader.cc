@@ -41,12 +41,11 @@ std::string Name(YamlReader& reader, const YamlNode& map, std::string_view key,
   return name;
 }
 
-void ReadMqtt(YamlReader& reader, const YamlNode& root, const std::string& folder,
-              Config& config) {
-  const YamlNode& map = Section(
-      reader, root, "mqtt",
-      {"url", "username", "password_file", "ca_file", "certificate_file", "key_file",
-       "allow_insecure_password", "base", "node", "response_prefixes"});
+void ReadMqtt(YamlReader& reader, const YamlNode& root, const std::string& folder, Config& config) {
+  const YamlNode& map =
+      Section(reader, root, "mqtt",
+              {"url", "username", "password_file", "ca_file", "certificate_file", "key_file",
+               "allow_insecure_password", "base", "node", "response_prefixes"});
   MqttConfig& mqtt = config.mqtt;
   mqtt.url = reader.TextOr(map, "url", "");
   mqtt.username = reader.TextOr(map, "username", "");
@@ -164,10 +163,9 @@ std::expected<integrations::Home, std::string> LoadDocuments(const DocumentPaths
 std::expected<std::string, std::string> LoadPassword(const Config& config) {
   const std::string& path = config.mqtt.password_file;
   if (path.empty()) return std::string();
-  struct stat status {};
+  struct stat status{};
   if (stat(path.c_str(), &status) == 0 && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return std::unexpected(path + " may be read by others; take that away with: chmod 600 " +
-                           path);
+    return std::unexpected(path + " may be read by others; take that away with: chmod 600 " + path);
   }
   std::ifstream in(path);
   std::string password;

@@ -26,15 +26,14 @@ std::expected<Instance, std::string> Instance::Acquire(const std::string& folder
     char process[32] = {};
     const ssize_t length = read(descriptor, process, sizeof process - 1);
     close(descriptor);
-    return std::unexpected("Inglenook already runs here as node \"" + node + "\" (process " +
+    return std::unexpected("Inglenook already runs here as \"" + node + "\" (process " +
                            (length > 0 ? process : "unknown") +
                            "). Stop it first, or give this one another mqtt.node in "
                            "assistant.yaml.");
   }
   const std::string process = std::to_string(getpid());
-  if (ftruncate(descriptor, 0) != 0 ||
-      pwrite(descriptor, process.data(), process.size(), 0) !=
-          static_cast<ssize_t>(process.size())) {
+  if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, process.data(), process.size(), 0) !=
+                                           static_cast<ssize_t>(process.size())) {
     close(descriptor);
     return std::unexpected(path + " can't be written: " + std::strerror(errno) + ".");
   }
@@ -71,7 +70,7 @@ std::expected<std::string, std::string> Instance::BrokerUrl(const std::string& f
   const auto parsed = nlohmann::json::parse(text, nullptr, false);
   const auto url = parsed.is_object() ? parsed.find("url") : parsed.end();
   if (!parsed.is_object() || url == parsed.end() || !url->is_string()) {
-    return std::unexpected("No Inglenook with node \"" + node +
+    return std::unexpected("No Inglenook called \"" + node +
                            "\" runs on this machine. Start it with: inglenook run");
   }
   return url->get<std::string>();

@@ -24,8 +24,8 @@ class Instance {
   [[nodiscard]] std::expected<void, std::string> WriteBrokerUrl(const std::string& url) const;
 
   // The broker of the running service with this node. Returns: a sentence when there is none.
-  [[nodiscard]] static std::expected<std::string, std::string> BrokerUrl(
-      const std::string& folder, const std::string& node);
+  [[nodiscard]] static std::expected<std::string, std::string> BrokerUrl(const std::string& folder,
+                                                                         const std::string& node);
 
  private:
   Instance(int descriptor, std::string address_file)

@@ -47,8 +47,8 @@ class Metrics {
     std::string_view model;
     std::string_view prefix_version;
     int prefix_tokens = 0;
-    double warm_seconds = 0;       // what computing the prefix took
-    std::uint64_t dropped = 0;     // messages that the outbox had no room for
+    double warm_seconds = 0;    // what computing the prefix took
+    std::uint64_t dropped = 0;  // messages that the outbox had no room for
     double uptime_seconds = 0;
     engine::EngineStats engine;
   };

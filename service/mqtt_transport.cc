@@ -121,11 +121,10 @@ struct MqttTransport::Connection : public mqtt::callback, public mqtt::iaction_l
                mqtt::create_options_builder().mqtt_version(MQTTVERSION_5).finalize()),
         deliveries(*this) {
     client.set_callback(*this);
-    client.set_disconnected_handler(
-        [this](const mqtt::properties&, mqtt::ReasonCode reason) {
-          if (static_cast<int>(reason) == kSessionTakenOver) taken_over.store(true);
-          Lost();
-        });
+    client.set_disconnected_handler([this](const mqtt::properties&, mqtt::ReasonCode reason) {
+      if (static_cast<int>(reason) == kSessionTakenOver) taken_over.store(true);
+      Lost();
+    });
   }
 
   // The broker's answers to publishes. The context of each is its PublishId.
@@ -205,9 +204,9 @@ void MqttTransport::Connection::message_arrived(mqtt::const_message_ptr message)
     in.correlation = mqtt::get<std::string>(properties, mqtt::property::CORRELATION_DATA);
   }
   in.received = SteadyClock::now();
-  in.received_unix_ms = std::chrono::duration_cast<milliseconds>(
-                            std::chrono::system_clock::now().time_since_epoch())
-                            .count();
+  in.received_unix_ms =
+      std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count();
   callbacks.received(std::move(in));
 }
 
@@ -221,8 +220,8 @@ mqtt::connect_options MqttTransport::Connection::ConnectOptions() const {
   out.set_automatic_reconnect(false);
   mqtt::properties properties;
   properties.add({mqtt::property::SESSION_EXPIRY_INTERVAL, 0});
-  properties.add({mqtt::property::MAXIMUM_PACKET_SIZE,
-                  static_cast<std::int32_t>(options.packet_bytes_max)});
+  properties.add(
+      {mqtt::property::MAXIMUM_PACKET_SIZE, static_cast<std::int32_t>(options.packet_bytes_max)});
   out.set_properties(properties);
   if (!options.username.empty()) out.set_user_name(options.username);
   if (!options.password.empty()) out.set_password(options.password);
@@ -306,6 +305,7 @@ std::string MqttTransport::trouble() const {
     return "The broker at " + at.options.url + " can't be used: " + at.exception_text + ".";
   }
   if (at.failure_reason.load() == 0 && at.failure_code.load() == 0) {
+    if (at.count.load() == 0) return {};  // the first try is under way
     return "The connection to the broker at " + at.options.url + " was lost; trying again.";
   }
   return RefusalSentence(at.failure_reason.load(), at.failure_code.load(), at.options.url);

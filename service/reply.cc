@@ -34,10 +34,10 @@ OutboundMessage Message(const ordered_json& event, const ReplyAddress& address) 
 ordered_json Arguments(const integrations::Action& action) {
   ordered_json out = ordered_json::object();
   for (const auto& [name, value] : action.arguments) {
-    const bool is_number = !value.empty() && value.size() < 10 &&
-                           value.find_first_not_of("0123456789", value[0] == '-' ? 1 : 0) ==
-                               std::string::npos &&
-                           value != "-";
+    const bool is_number =
+        !value.empty() && value.size() < 10 &&
+        value.find_first_not_of("0123456789", value[0] == '-' ? 1 : 0) == std::string::npos &&
+        value != "-";
     if (is_number) {
       out[name] = std::stoi(value);
     } else {

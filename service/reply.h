@@ -49,8 +49,7 @@ struct FinalReply {
 
 class Reply {
  public:
-  Reply(std::string id, ReplyAddress address)
-      : id_(std::move(id)), address_(std::move(address)) {}
+  Reply(std::string id, ReplyAddress address) : id_(std::move(id)), address_(std::move(address)) {}
 
   OutboundMessage Accepted();
   OutboundMessage Delta(std::string_view text);  // QoS 0

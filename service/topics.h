@@ -55,7 +55,7 @@ class Topics {
   bool MayRespondTo(std::string_view topic, std::string_view client) const;
 
  private:
-  std::string root_;  // ends in '/'
+  std::string root_;                 // ends in '/'
   std::string home_assistant_root_;  // ends in '/'
   std::vector<std::string> response_prefixes_;
 };
