@@ -144,6 +144,10 @@ void PackAll(std::vector<Plan>& plans, std::byte* base, kernels::Team& team,
 std::expected<ModelWeights, std::string> ModelWeights::Pack(
     const GgufFile& file, const ModelConfig& config, kernels::Team& team,
     const std::function<void(double)>& progress) {
+  for (const TensorInfo& tensor : file.tensors()) {
+    const auto finite = CheckFinite(file, tensor);
+    if (!finite) return std::unexpected(finite.error());
+  }
   ModelWeights weights;
   weights.layers_.resize(static_cast<std::size_t>(config.layer_count));
   weights.output_norm_ = FloatTensor(file, "output_norm.weight");

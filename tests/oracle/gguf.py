@@ -1,4 +1,4 @@
-"""The part of GGUF that the oracle needs: F32 tensors, scalar and array metadata."""
+"""The part of GGUF that the oracle needs: reads F32 tensors, writes any; metadata."""
 import struct
 
 import numpy as np
@@ -55,8 +55,24 @@ def read(path):
     return metadata, tensors
 
 
+def typed(metadata):
+    """Read metadata as write wants it: u32, f32, string, bool; token types are i32."""
+    result = {}
+    for key, value in metadata.items():
+        if isinstance(value, list):
+            kind = 8 if isinstance(value[0], str) else 5
+            result[key] = (9, (kind, value))
+        else:
+            kinds = {bool: 7, str: 8, float: 6, int: 4}
+            result[key] = (kinds[type(value)], value)
+    return result
+
+
 def write(path, metadata, tensors):
-    """Metadata: {key: (type id, value)}, an array as (9, (element type id, values))."""
+    """Metadata: {key: (type id, value)}, an array as (9, (element type id, values)).
+
+    Tensors: {name: float array}, stored as F32, or {name: (type id, shape, bytes)}.
+    """
 
     def text(value):
         raw = value.encode("utf-8", "surrogateescape")
@@ -76,11 +92,13 @@ def write(path, metadata, tensors):
         out += text(key) + struct.pack("<I", kind) + encoded(kind, value)
     contents = b""
     for name, values in tensors.items():
-        dims = values.shape[::-1]
+        kind, shape, raw = values if isinstance(values, tuple) else (
+            0, values.shape, values.astype("<f4").tobytes())
+        dims = shape[::-1]
         out += text(name) + struct.pack("<I", len(dims))
         out += b"".join(struct.pack("<Q", dim) for dim in dims)
-        out += struct.pack("<IQ", 0, len(contents))
-        contents += values.astype("<f4").tobytes()
+        out += struct.pack("<IQ", kind, len(contents))
+        contents += raw
         contents += b"\0" * (-len(contents) % 32)
     out += b"\0" * (-len(out) % 32)
     open(path, "wb").write(out + contents)

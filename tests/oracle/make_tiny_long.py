@@ -34,17 +34,8 @@ def kind_of(value):
 
 
 def entries(tiny):
-    """Metadata with types: the tiny model's tokenizer, our own sizes."""
-    kinds = {"tokenizer.ggml.tokens": 8, "tokenizer.ggml.token_type": 5,
-             "tokenizer.ggml.merges": 8}
-    result = {}
-    for key, value in tiny.items():
-        if isinstance(value, list):
-            result[key] = (9, (kinds[key], value))
-        elif isinstance(value, bool):
-            result[key] = (7, value)
-        else:
-            result[key] = (kind_of(value), value)
+    """The tiny model's tokenizer, our own sizes."""
+    result = gguf.typed(tiny)
     sizes = {"context_length": 4096, "embedding_length": WIDTH, "block_count": LAYERS,
              "feed_forward_length": FFN, "attention.head_count": HEADS,
              "attention.head_count_kv": KV_HEADS, "attention.key_length": HEAD_DIM,
