@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
