@@ -151,7 +151,7 @@ bool Lexicon::IsVerb(std::string_view word) const { return verbs_.contains(word)
 
 std::string Lexicon::VerbOf(std::string_view heard) const {
   if (IsVerb(heard)) return std::string(heard);
-  if (heard.size() < 4 || IsNoun(heard) || IsSmallWord(heard)) return "";
+  if (heard.size() < 4 || nouns_.contains(heard) || IsSmallWord(heard)) return "";
   if (heard.ends_with('s') || heard.ends_with("ed") || heard.ends_with("ing")) return "";
   for (const std::string& verb : verbs_) {
     std::string sorted_verb = verb;

@@ -119,8 +119,9 @@ void CutTail(Words& words) {
         words[i].text == "it" && i + 1 < words.size() && Contains(kFinite, words[i + 1].text);
     const bool there_is =
         words[i].text == "there" && i + 1 < words.size() && Contains(kFinite, words[i + 1].text);
-    const bool so_that = words[i].text == "so" && i + 1 < words.size() &&
-                         (Contains(kSubjects, words[i + 1].text) || words[i + 1].text == "that");
+    const bool so_that =
+        words[i].text == "so" && i + 1 < words.size() &&
+        (Contains(kSubjects, words[i + 1].text) || Contains(kArticles, words[i + 1].text));
     if (!new_subject && !it_is && !there_is && !so_that && !Contains(kReasons, words[i].text)) {
       continue;
     }
@@ -250,12 +251,14 @@ class Reader {
 
   // "in the kitchen, turn on …": the place is moved to the end.
   void SkipPlace() {
+    if (i_ < words_.size() && !StartsWithNoun() && !lexicon_.VerbOf(words_[i_].text).empty())
+      return;
     std::size_t end = i_;
     bool noun = false;
     while (end < words_.size()) {
       const Word& word = words_[end];
-      if (noun && lexicon_.IsVerb(word.text)) break;
       const bool place = lexicon_.IsNoun(word.text);
+      if (noun && !place && lexicon_.IsVerb(word.text)) break;
       if (!place && !Contains(kArticles, word.text) && !Contains(kPrepositions, word.text)) return;
       noun = noun || place;
       ++end;
@@ -263,20 +266,17 @@ class Reader {
     if (end == words_.size() || !noun || end == i_) return;
     // A state at the end is a wish, not a verb: "garage door open".
     if (end + 1 >= words_.size()) return;
-    Words place(words_.begin() + static_cast<std::ptrdiff_t>(i_),
-                words_.begin() + static_cast<std::ptrdiff_t>(end));
-    for (Word& word : place) word.after = '\0';
-    const char last = words_.back().after;
-    words_.back().after = '\0';
-    place.back().after = last;
-    words_.insert(words_.end(), place.begin(), place.end());
-    i_ = end;
+    // Only the last word keeps its punctuation: it ends the whole.
+    for (std::size_t i = i_; i < end; ++i) words_[i].after = '\0';
+    std::swap(words_.back().after, words_[end - 1].after);
+    std::rotate(words_.begin() + static_cast<std::ptrdiff_t>(i_),
+                words_.begin() + static_cast<std::ptrdiff_t>(end), words_.end());
   }
 
   // "light in the kitchen on", "open" is a verb but "lights" is not.
   bool StartsWithNoun() const {
     const std::string& text = words_[i_].text;
-    return lexicon_.IsNoun(text) && !lexicon_.IsVerb(text);
+    return lexicon_.NounOf(text) == text && !lexicon_.IsVerb(text);
   }
 
   Words Rest() const { return {words_.begin() + static_cast<std::ptrdiff_t>(i_), words_.end()}; }

@@ -18,7 +18,9 @@ constexpr double kExplained = 2.0;
 constexpr double kUnexplained = 4.0;
 constexpr double kMissing = 1.5;
 constexpr double kWholeName = 2.0;
-constexpr double kMargin = 3.0;       // calls further behind the best are cut
+constexpr double kMargin = 3.0;  // calls further behind the best are cut
+constexpr double kLeastEvidence = 1.0;
+constexpr double kUnknownWord = 0.4;
 constexpr double kTie = 0.6;          // devices nearer than this are named alike
 constexpr double kSurePrior = 8.0;    // a plain command: act
 constexpr double kUnsurePrior = 1.0;  // something is missing or unknown: the model may ask
@@ -188,7 +190,8 @@ double WordMatch::ToolScore(std::uint32_t tool, const Said& said) const {
         const bool state = helper && lexicon_.IsState(words[i].text) &&
                            IsStateOf(words[i].text, phrase[0]) && stands_as_particle(i, false);
         if (state) verb_score = std::max(verb_score, 2.0);
-        const bool noun = words[i].text == phrase[0] && !lexicon_.IsState(words[i].text);
+        const bool noun = words[i].text == phrase[0] && !lexicon_.IsState(words[i].text) &&
+                          !lexicon_.IsNoun(words[i].text);
         if (noun) noun_score = 1.5;
       }
       continue;
@@ -242,15 +245,19 @@ std::vector<WordMatch::Candidate> WordMatch::Candidates(const Said& said, std::s
       const double tool = ToolScore(entry.tool, said);
       const double value = ValueScore(entry, said);
       // Something must speak for the tool: a verb of its own, or a helper with a value or state.
-      if (tool <= 0 || value <= kNever / 2 || tool + value < 1) continue;
-      candidates.push_back({i, devices[device].score + tool + value});
+      // Every word that means nothing here speaks against it.
+      if (tool <= 0 || value <= kNever / 2) continue;
+      const bool likely = tool + value >= kLeastEvidence + kUnknownWord * said.unknown;
+      if (!likely && tool < kLeastEvidence) continue;
+      candidates.push_back({i, devices[device].score + tool + value, likely});
     }
   }
   std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) {
     return a.score != b.score ? a.score > b.score : a.entry < b.entry;
   });
   sure = false;
-  if (candidates.empty()) return candidates;
+  // What is less likely only stands beside something likely.
+  if (candidates.empty() || !candidates.front().likely) return {};
   const double best = candidates.front().score;
   std::erase_if(candidates, [&](const Candidate& c) { return c.score < best - kMargin; });
   const std::uint32_t device = catalog_->entries()[candidates.front().entry].device;

@@ -44,6 +44,7 @@ class WordMatch {
   struct Candidate {
     std::uint32_t entry = 0;
     double score = 0;
+    bool likely = false;  // something that was said speaks for its tool
   };
   // What was said, sorted by what it can be.
   struct Said;
