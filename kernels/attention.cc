@@ -32,10 +32,16 @@ struct Scratch {
   std::size_t stride;
 };
 
+// Where a KV head lies in a block of the sequence; null beyond the last block.
+const std::uint8_t* HeadIn(const AttentionInput& input, int kv_head, int block) {
+  if (block * kKvBlockTokens >= input.first_position + input.row_count) return nullptr;
+  return reinterpret_cast<const std::uint8_t*>(input.blocks[block]) + input.layer_offset +
+         static_cast<std::size_t>(kv_head) * input.head_stride;
+}
+
 }  // namespace
 
-std::size_t AttentionScratchFloats(const AttentionShape& shape, int row_count,
-                                   int visible_tokens) {
+std::size_t AttentionScratchFloats(const AttentionShape& shape, int row_count, int visible_tokens) {
   const Scratch scratch(shape, row_count, visible_tokens);
   return scratch.At(shape.kv_head_count, 0);
 }
@@ -46,17 +52,16 @@ void AttentionPartials(const AttentionShape& shape, const AttentionInput& input,
   const int group = shape.head_count / shape.kv_head_count;
   const int visible = input.first_position + input.row_count;
   const Scratch layout(shape, input.row_count, visible);
-  const int block_count = (visible + kKvBlockTokens - 1) / kKvBlockTokens;
   const Range share = worker.Share(shape.kv_head_count * layout.chunks);
   for (int item = share.begin; item < share.end; ++item) {
     const int kv_head = item / layout.chunks;
     const int chunk = item % layout.chunks;
     AttentionJob job{};
+    const int next = std::min(item + 1, share.end - 1);
     for (int b = 0; b < kChunkBlocks; ++b) {
-      const int block = chunk * kChunkBlocks + b;
-      if (block >= block_count) break;
-      job.heads[b] = reinterpret_cast<const std::uint8_t*>(input.blocks[block]) +
-                     input.layer_offset + static_cast<std::size_t>(kv_head) * input.head_stride;
+      job.heads[b] = HeadIn(input, kv_head, chunk * kChunkBlocks + b);
+      job.next[b] = HeadIn(input, next / layout.chunks, next % layout.chunks * kChunkBlocks + b);
+      if (job.next[b] == nullptr) job.next[b] = job.heads[b];
     }
     job.head_dim = shape.head_dim;
     job.scale = shape.scale;

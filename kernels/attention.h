@@ -22,7 +22,7 @@ inline constexpr int kAttentionChunkTokens = 256;
 struct AttentionShape {
   int head_count = 0;
   int kv_head_count = 0;
-  int head_dim = 0;   // multiple of 16
+  int head_dim = 0;    // multiple of 16
   float scale = 0.0F;  // multiplies q . k
 };
 

@@ -71,9 +71,8 @@ void FillRotationTables(const double* frequencies, int rope_dims, int position_c
   for (int position = 0; position < position_count; ++position) {
     for (int i = 0; i < pairs; ++i) {
       const SineCosine value = SineCosineOf(position * frequencies[i]);
-      const std::size_t at =
-          static_cast<std::size_t>(position) * static_cast<std::size_t>(pairs) +
-          static_cast<std::size_t>(i);
+      const std::size_t at = static_cast<std::size_t>(position) * static_cast<std::size_t>(pairs) +
+                             static_cast<std::size_t>(i);
       cosines[at] = static_cast<float>(value.cosine) * magnitude;
       sines[at] = static_cast<float>(value.sine) * magnitude;
     }

@@ -3,8 +3,8 @@
 // Internal linkage, so that leaf files may include it (a copy per file, none for the linker).
 #pragma once
 
-#include <stdint.h>
-#include <string.h>
+#include <cstdint>
+#include <cstring>
 
 namespace kernels {
 

@@ -1,5 +1,7 @@
 #include "kernels/isa.h"
 
+#include <cpuid.h>
+
 #include <array>
 #include <cassert>
 #include <cstdlib>
@@ -21,16 +23,21 @@ bool HasAvx512() {
 // Every CPU with AVX2 has F16C.
 bool HasAvx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 
-constexpr std::array<Isa, 3> kIsas{{
+// Leaf 7.1 has the bit; not every compiler's __builtin_cpu_supports knows it.
+bool HasAvxVnni() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return HasAvx2() && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & 0x10U) != 0;
+}
+
+constexpr std::array<Isa, 4> kIsas{{
     {&kAvx512Leaves, HasAvx512},
+    {&kAvxVnniLeaves, HasAvxVnni},
     {&kAvx2Leaves, HasAvx2},
     {&kScalarLeaves, [] { return true; }},
 }};
-
-struct Selection {
-  const LeafTable* leaves = nullptr;
-  std::string error;
-};
 
 std::string Joined(const std::vector<std::string_view>& names) {
   std::string text;
@@ -41,18 +48,12 @@ std::string Joined(const std::vector<std::string_view>& names) {
   return text;
 }
 
-Selection Select() {
-  const std::vector<std::string_view> present = IsasOfThisCpu();
-  const char* forced = std::getenv("INGLENOOK_ISA");
-  if (forced == nullptr || *forced == '\0') return {LeavesFor(present.front()), ""};
-  if (const LeafTable* leaves = LeavesFor(forced)) return {leaves, ""};
-  return {nullptr, "INGLENOOK_ISA is '" + std::string(forced) + "', but this CPU can run only " +
-                       Joined(present) + "; name one of these, or unset it to have the best chosen"};
-}
-
-const Selection& Selected() {
-  static const Selection selection = Select();
-  return selection;
+const std::expected<std::string_view, std::string>& Selected() {
+  static const std::expected<std::string_view, std::string> selected = [] {
+    const char* forced = std::getenv("INGLENOOK_ISA");
+    return ChooseIsa(forced == nullptr ? "" : forced);
+  }();
+  return selected;
 }
 
 }  // namespace
@@ -72,14 +73,23 @@ const LeafTable* LeavesFor(std::string_view isa) {
   return nullptr;
 }
 
-std::expected<std::string_view, std::string> SelectIsa() {
-  if (Selected().leaves == nullptr) return std::unexpected(Selected().error);
-  return Selected().leaves->name;
+std::expected<std::string_view, std::string> ChooseIsa(std::string_view forced) {
+  const std::vector<std::string_view> present = IsasOfThisCpu();
+  if (forced.empty()) return present.front();
+  if (const LeafTable* leaves = LeavesFor(forced)) return leaves->name;
+  return std::unexpected("INGLENOOK_ISA is '" + std::string(forced) +
+                         "', but this CPU can run only " + Joined(present) +
+                         "; name one of these, or unset it for the best");
 }
 
+std::expected<std::string_view, std::string> SelectIsa() { return Selected(); }
+
 const LeafTable& Leaves() {
-  assert(Selected().leaves != nullptr);
-  return *Selected().leaves;
+  static const LeafTable* const leaves = [] {
+    assert(Selected().has_value());
+    return LeavesFor(*Selected());
+  }();
+  return *leaves;
 }
 
 }  // namespace kernels

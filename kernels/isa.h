@@ -14,6 +14,9 @@ namespace kernels {
 // Returns: a sentence when INGLENOOK_ISA is unknown or more than this CPU has.
 [[nodiscard]] std::expected<std::string_view, std::string> SelectIsa();
 
+// What SelectIsa does with the value of INGLENOOK_ISA; empty: the best set of this CPU.
+[[nodiscard]] std::expected<std::string_view, std::string> ChooseIsa(std::string_view forced);
+
 // The sets that this CPU has, best first; "scalar" is always the last.
 std::vector<std::string_view> IsasOfThisCpu();
 

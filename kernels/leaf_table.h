@@ -4,8 +4,8 @@
 // nothing inline may reach them that the linker could keep for the whole program.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include <cstddef>
+#include <cstdint>
 
 namespace kernels {
 
@@ -30,16 +30,17 @@ struct MatmulJob {
 // One KV head, one chunk of 256 tokens, all query rows that share them.
 struct AttentionJob {
   const uint8_t* heads[4];  // this head's part of each of the chunk's blocks; null beyond the last
+  const uint8_t* next[4];   // the same of the chunk that comes next, to fetch ahead; never null
   int head_dim;
   float scale;
   const float* queries;  // row r, group member g: at r * query_stride + g * head_dim
   size_t query_stride;
-  int group;             // query heads per KV head
+  int group;  // query heads per KV head
   int row_count;
-  int first_visible;     // tokens of this chunk that row 0 sees; row r sees r more; may be <= 0
-  float* sums;           // [row_count * group][head_dim], weighted values
-  float* maxima;         // [row_count * group]
-  float* totals;         // [row_count * group], sum of the weights
+  int first_visible;  // tokens of this chunk that row 0 sees; row r sees r more; may be <= 0
+  float* sums;        // [row_count * group][head_dim], weighted values
+  float* maxima;      // [row_count * group]
+  float* totals;      // [row_count * group], sum of the weights
 };
 
 // One output row: chunk c's partial sums are at sums + c * sums_stride, and so on.
@@ -73,6 +74,7 @@ struct LeafTable {
 extern const LeafTable kScalarLeaves;
 #if defined(__x86_64__)
 extern const LeafTable kAvx2Leaves;
+extern const LeafTable kAvxVnniLeaves;
 extern const LeafTable kAvx512Leaves;
 #endif
 

@@ -24,9 +24,8 @@ std::size_t QuantizedRowsBytes(int row_count, int columns) {
 void QuantizeRow(const float* floats, int row, ActivationRows& x) {
   assert(row >= 0 && row < x.row_count);
   const auto step = static_cast<std::size_t>(x.row_count);
-  Leaves().quantize_row(floats, x.columns,
-                        x.values + static_cast<std::size_t>(row) * kQuantBlock, step * kQuantBlock,
-                        x.scales + row, x.sums + row, step);
+  Leaves().quantize_row(floats, x.columns, x.values + static_cast<std::size_t>(row) * kQuantBlock,
+                        step * kQuantBlock, x.scales + row, x.sums + row, step);
 }
 
 void PrepareMatmul(const PackedMatrix& weights, int worker_count) {

@@ -20,9 +20,9 @@ inline constexpr int kArithmeticContract = 1;
 // Rows of activations, one of the two forms filled as the matrix's format demands.
 struct ActivationRows {
   // Quantized: per 32-block symmetric int8; layout [columns / 32][row_count] of blocks.
-  std::int8_t* values = nullptr;   // [columns / 32][row_count][32]
-  float* scales = nullptr;         // [columns / 32][row_count]
-  std::int32_t* sums = nullptr;    // [columns / 32][row_count], sum of the block's values
+  std::int8_t* values = nullptr;  // [columns / 32][row_count][32]
+  float* scales = nullptr;        // [columns / 32][row_count]
+  std::int32_t* sums = nullptr;   // [columns / 32][row_count], sum of the block's values
   // Float: row-major [row_count][columns].
   float* floats = nullptr;
   int row_count = 0;

@@ -42,8 +42,8 @@ std::expected<NumaMemory, std::string> NumaMemory::Allocate(std::size_t bytes, i
   if (bytes == 0) return memory;
   const std::size_t whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
   // One huge page more, so that the start can be moved to a border; the rest is given back.
-  void* mapped = mmap(nullptr, whole + kHugePage, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* mapped =
+      mmap(nullptr, whole + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) {
     return std::unexpected("the system refuses " + std::to_string(whole >> 20) + " MiB (" +
                            std::strerror(errno) + ")");

@@ -26,8 +26,7 @@ class NumaMemory {
  public:
   NumaMemory() = default;
   // Returns: a sentence that names the size when the system refuses. node < 0: no preference.
-  [[nodiscard]] static std::expected<NumaMemory, std::string> Allocate(std::size_t bytes,
-                                                                       int node);
+  [[nodiscard]] static std::expected<NumaMemory, std::string> Allocate(std::size_t bytes, int node);
   NumaMemory(NumaMemory&& other) noexcept;
   NumaMemory& operator=(NumaMemory&& other) noexcept;
   ~NumaMemory();

@@ -76,9 +76,8 @@ void Run(const Context& context, const Call& call, const float* x, const float* 
   Check(dnnl_memory_set_data_handle(call.source, const_cast<float*>(x)));
   Check(dnnl_memory_set_data_handle(call.weights, const_cast<float*>(weights)));
   Check(dnnl_memory_set_data_handle(call.result, result));
-  const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, call.source},
-                                       {DNNL_ARG_WEIGHTS, call.weights},
-                                       {DNNL_ARG_DST, call.result}};
+  const dnnl_exec_arg_t arguments[] = {
+      {DNNL_ARG_SRC, call.source}, {DNNL_ARG_WEIGHTS, call.weights}, {DNNL_ARG_DST, call.result}};
   Check(dnnl_primitive_execute(call.primitive, context.stream, 3, arguments));
   Check(dnnl_stream_wait(context.stream));
 }

@@ -19,7 +19,7 @@ namespace kernels {
 namespace {
 
 // A barrier is over in less than a microsecond, unless another program has the core.
-constexpr int kSpinsBeforeYield = 20000;
+constexpr int kSpinsBeforeYield = 2000;
 
 int ReadNumber(const std::string& path, int otherwise) {
   std::ifstream file(path);

@@ -11,8 +11,14 @@ using I = __m512i;
 using Q = __m512i;
 using X = __m512i;
 
+using P = I;
+
 constexpr bool kSignedBytes = false;
 constexpr int kTileRows = 6;
+constexpr int kTilePanels = 2;
+constexpr int kDecodePanels = 4;
+constexpr int kAttentionRows = 8;
+constexpr int kAccumulators = 16;
 
 inline F Load(const float* p) { return _mm512_loadu_ps(p); }
 inline void Store(float* p, F x) { _mm512_storeu_ps(p, x); }
@@ -25,7 +31,6 @@ inline F Div(F a, F b) { return _mm512_div_ps(a, b); }
 inline F Fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
 inline F Max(F a, F b) { return _mm512_max_ps(a, b); }
 inline F Abs(F a) { return _mm512_abs_ps(a); }
-inline float SquareRoot(float x) { return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x))); }
 inline I ToInt(F a) { return _mm512_cvtps_epi32(a); }
 inline F FromInt(I a) { return _mm512_cvtepi32_ps(a); }
 inline F PowerOfTwo(F n) {
@@ -92,11 +97,13 @@ inline I DotNibbles(I acc, Q q, X x) {
   return acc;
 }
 inline I DotBytes(I acc, Q q, X x) { return DotNibbles(acc, q, x); }
+inline P StartNibbles(int32_t start) { return SetInt1(start); }
+inline I FinishNibbles(P acc, int32_t) { return acc; }
 
 }  // namespace
 }  // namespace kernels
 
-#include "kernels/leaf_body.h"
+#include "kernels/leaf_table_maker.h"
 
 namespace kernels {
 const LeafTable kAvx512Leaves = MakeTable("avx512");

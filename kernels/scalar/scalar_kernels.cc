@@ -1,6 +1,7 @@
 // 16 lanes in plain C++: what "correct" means for all instruction sets.
-#include <math.h>
-#include <xmmintrin.h>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
 
 #include "kernels/half.h"
 #include "kernels/leaf_table.h"
@@ -21,8 +22,14 @@ struct X {
   int8_t byte[4];
 };
 
+using P = I;
+
 constexpr bool kSignedBytes = false;
 constexpr int kTileRows = 4;
+constexpr int kTilePanels = 2;
+constexpr int kDecodePanels = 4;
+constexpr int kAttentionRows = 4;
+constexpr int kAccumulators = 8;
 
 template <class Make>
 inline F Each(Make make) {
@@ -58,7 +65,7 @@ inline F Div(F a, F b) {
   return Each([&](int i) { return a.lane[i] / b.lane[i]; });
 }
 inline F Fma(F a, F b, F c) {
-  return Each([&](int i) { return fmaf(a.lane[i], b.lane[i], c.lane[i]); });
+  return Each([&](int i) { return std::fma(a.lane[i], b.lane[i], c.lane[i]); });
 }
 inline F Max(F a, F b) {
   return Each([&](int i) { return a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i]; });
@@ -66,18 +73,18 @@ inline F Max(F a, F b) {
 inline F Abs(F a) {
   return Each([&](int i) { return FloatFromBits(BitsOf(a.lane[i]) & 0x7FFFFFFFU); });
 }
-inline float SquareRoot(float x) { return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x))); }
+// Nearest, ties to even. Requires: |a| < 2^22.
 inline I ToInt(F a) {
-  return EachInt([&](int i) { return _mm_cvtss_si32(_mm_set_ss(a.lane[i])); });
+  const float shift = 12582912.0F;
+  return EachInt([&](int i) { return static_cast<int32_t>((a.lane[i] + shift) - shift); });
 }
 inline F FromInt(I a) {
   return Each([&](int i) { return static_cast<float>(a.lane[i]); });
 }
 inline F PowerOfTwo(F n) {
   const I exponent = ToInt(n);
-  return Each([&](int i) {
-    return FloatFromBits(static_cast<uint32_t>(exponent.lane[i] + 127) << 23);
-  });
+  return Each(
+      [&](int i) { return FloatFromBits(static_cast<uint32_t>(exponent.lane[i] + 127) << 23); });
 }
 inline F LoadHalf(const void* p) {
   uint16_t halves[16];
@@ -153,11 +160,13 @@ inline I DotNibbles(I acc, Q q, X x) {
   return acc;
 }
 inline I DotBytes(I acc, Q q, X x) { return DotNibbles(acc, q, x); }
+inline P StartNibbles(int32_t start) { return SetInt1(start); }
+inline I FinishNibbles(P acc, int32_t) { return acc; }
 
 }  // namespace
 }  // namespace kernels
 
-#include "kernels/leaf_body.h"
+#include "kernels/leaf_table_maker.h"
 
 namespace kernels {
 const LeafTable kScalarLeaves = MakeTable("scalar");
