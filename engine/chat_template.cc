@@ -58,7 +58,7 @@ std::expected<ChatTemplate, std::string> ChatTemplate::From(const GgufFile& file
                              std::string(FamilyOf(**text)) + std::string(kWayOut));
     }
   } else if (forced != "chatml") {
-    return std::unexpected("engine.chat_template is '" + std::string(forced) +
+    return std::unexpected("engine.chat_template is '" + Printable(forced) +
                            "', but only 'chatml' is known; leave it out to take the one in " +
                            file.name());
   }

@@ -1,4 +1,7 @@
 // Streaming text: what of the bytes so far may be shown.
+//
+// The text of an answer is the bytes of its tokens, one after the other. A token may end inside a
+// character, whose rest comes with the next token.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +9,9 @@
 
 namespace engine {
 
-// Bytes of the leading part of `text` that ends with a whole character: at most 3 less than all.
-// A token may end inside a character; its rest comes with the next one.
+// Bytes of the leading part of `text` that doesn't end inside a character: at most 3 less than all.
+// Bytes that can't become a character are not waited for; who shows them writes U+FFFD for each, as
+// DecodeUtf8 does.
 std::size_t WholeCharacters(std::string_view text);
 
 }  // namespace engine

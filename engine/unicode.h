@@ -24,6 +24,8 @@ std::optional<std::string> NormalizeNfc(std::string_view text);
 bool IsLetter(char32_t code_point);      // general category L*
 bool IsNumber(char32_t code_point);      // general category N*
 bool IsWhiteSpace(char32_t code_point);  // property White_Space
-bool IsPrintable(char32_t code_point);   // no control, format, private, surrogate or unassigned one
+// What a line of text may hold: the same characters as in engine/text_automaton.h. Joiners are
+// among them, which emoji and Persian need.
+bool IsPrintable(char32_t code_point);
 
 }  // namespace engine
