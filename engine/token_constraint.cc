@@ -1,7 +1,6 @@
 #include "engine/token_constraint.h"
 
 #include <algorithm>
-#include <array>
 #include <bitset>
 #include <cassert>
 #include <cstddef>
@@ -150,35 +149,10 @@ std::string CheckBytes(std::string_view text, const std::bitset<256>& single) {
   return {};
 }
 
-// The states that tokens reach inside a sentence, the first of them perhaps half in the lead.
-class ReachedStates {
- public:
-  void Add(TextState state) {
-    if (state == TextState::kDead || seen_[static_cast<std::size_t>(state)]) return;
-    seen_[static_cast<std::size_t>(state)] = true;
-    states_.push_back(state);
-  }
-  std::size_t size() const { return states_.size(); }
-  TextState operator[](std::size_t i) const { return states_[i]; }
-
- private:
-  std::array<bool, kTextStateCount> seen_{};
-  std::vector<TextState> states_;
-};
-
-void AddAfterLead(std::string_view lead, std::string_view token, ReachedStates& reached) {
-  for (std::size_t i = 0; i < token.size(); ++i) {
-    if (token[i] == lead.back()) reached.Add(StepText(TextState::kFirst, token.substr(i + 1)));
-  }
-}
-
-// Inside a sentence: whatever the tokens begin, they can end, in the least number of bytes.
-std::string CheckText(std::string_view lead, const TokenTrie& trie) {
-  ReachedStates reached;
-  reached.Add(TextState::kFirst);
-  for (const TokenTrie::Node& node : trie.nodes()) {
-    for (const TokenId id : trie.ids(node)) AddAfterLead(lead, trie.bytes(id), reached);
-  }
+// Inside a sentence: whatever the tokens begin, they can end, in the least number of bytes. A token
+// that comes from the lead reaches no other state than its bytes inside a sentence do.
+std::string CheckText(const TokenTrie& trie) {
+  std::vector<TextState> reached{TextState::kFirst};
   for (std::size_t i = 0; i < reached.size(); ++i) {
     const TokenTrie::TextChoices& choices = trie.text_choices(reached[i]);
     const auto least = static_cast<std::uint32_t>(
@@ -187,7 +161,10 @@ std::string CheckText(std::string_view lead, const TokenTrie& trie) {
       return "The model has no token that ends every character it can begin, so it can't answer "
              "in words; use another model.";
     }
-    for (const TokenId id : choices.ids) reached.Add(StepText(reached[i], trie.bytes(id)));
+    for (const TokenId id : choices.ids) {
+      const TextState after = StepText(reached[i], trie.bytes(id));
+      if (std::ranges::find(reached, after) == reached.end()) reached.push_back(after);
+    }
   }
   return {};
 }
@@ -211,7 +188,7 @@ std::string CheckSpellable(const CatalogAutomaton& automaton, const TokenTrie& t
     broken = CheckBytes(needed, single);
     if (!broken.empty()) return broken;
   }
-  return CheckText(automaton.language().words_lead, trie);
+  return CheckText(trie);
 }
 
 }  // namespace engine

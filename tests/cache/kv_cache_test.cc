@@ -42,7 +42,7 @@ SequenceBlocks Reserve(KvCache& cache, const Tokens& tokens, int answer_tokens_m
                        const MatchOptions& options = {}) {
   auto blocks = cache.MatchAndReserve(tokens, answer_tokens_max, options);
   EXPECT_TRUE(blocks.has_value());
-  return std::move(*blocks);
+  return blocks ? std::move(*blocks) : SequenceBlocks();
 }
 
 // Reserves, commits and gives back: what a finished request leaves behind.

@@ -85,6 +85,23 @@ TEST(PrefixIndex, ACollidingHashIsNotAHit) {
   EXPECT_EQ(index.LongestMatch(stored, 0).full, (std::vector<BlockId>{kFirst, kSecond}));
 }
 
+// The same tokens after another beginning have other keys and values. With hashes of one bit half
+// of the beginnings collide.
+TEST(PrefixIndex, ABlockIsFoundOnlyBelowItsParentWhenHashesCollide) {
+  PrefixIndex index({.block_count = 24, .hash_bits = 1});
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    index.Insert(BlockId{i}, kNoBlock, MakeTokens(static_cast<int>(i), 64), 0);
+  }
+  const Tokens below = MakeTokens(50, 64);
+  index.Insert(BlockId{20}, kFirst, below, 0);
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    const auto match = index.LongestMatch(Joined(MakeTokens(static_cast<int>(i), 64), below), 0);
+    EXPECT_EQ(match.full.size(), i == 0 ? 2u : 1u) << i;
+    EXPECT_EQ(match.partial, kNoBlock);
+    EXPECT_EQ(index.FindChild(BlockId{i}, below, 0), i == 0 ? BlockId{20} : kNoBlock);
+  }
+}
+
 TEST(PrefixIndex, ThousandsOfBlocksAreFoundWithAnEightBitHash) {
   constexpr int kCount = 2000;
   PrefixIndex index({.block_count = kCount, .hash_bits = 8});

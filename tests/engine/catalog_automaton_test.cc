@@ -80,11 +80,36 @@ TEST(CatalogAutomaton, NamesBothAnswersOfAClash) {
   EXPECT_EQ(RefusalOf(LanguageOf({{"lamp: dim", true, 0, 100}, {"lamp: dim 40"}})),
             "Of the answers call 2, \"lamp: dim 40\", can also be read as call 1, \"lamp: dim\", "
             "with a value; rename one of them.");
+  EXPECT_NE(RefusalOf(LanguageOf({{"dim", true, 0, 100}, {"dim 1x"}, {"dim 2x"}, {"dim 40"}})), "")
+      << "not the next one in the order of bytes";
   EXPECT_NE(RefusalOf(LanguageOf({{"say: hello"}})).find("begins as a sentence does"),
             std::string::npos);
   EXPECT_EQ(RefusalOf(LanguageOf({{"lamp: dim", true, 0, 100}, {"lamp: dim 040"}})), "");
   EXPECT_EQ(RefusalOf(LanguageOf({{"lamp: dim", true, 0, 100}, {"lamp: dim 400"}})), "");
   EXPECT_EQ(RefusalOf(LanguageOf({{"lamp: dim", true, 0, 100}, {"lamp: dim 40", true, 1, 2}})), "");
+}
+
+TEST(CatalogAutomaton, RefusesALeadThatAValueCanBeginWith) {
+  struct Bounds {
+    int least;
+    int most;
+  };
+  const auto clashes = [](const char* lead, Bounds bounds) {
+    AnswerLanguage language = LanguageOf({{"x", true, bounds.least, bounds.most}});
+    language.words_lead = lead;
+    return !RefusalOf(language).empty();
+  };
+  EXPECT_TRUE(clashes("x ", {5, 5}));
+  EXPECT_TRUE(clashes("x -", {-5, 5}));
+  EXPECT_FALSE(clashes("x -", {0, 5}));
+  EXPECT_TRUE(clashes("x -1", {-15, -12}));
+  EXPECT_FALSE(clashes("x -1", {-25, -22}));
+  EXPECT_TRUE(clashes("x 1", {112, 115}));
+  EXPECT_FALSE(clashes("x 1", {212, 215}));
+  EXPECT_TRUE(clashes("x 0", {-1, 1}));
+  EXPECT_FALSE(clashes("x 0", {1, 10}));
+  EXPECT_FALSE(clashes("x 01", {1, 10}));
+  EXPECT_FALSE(clashes("x 1: ", {1, 10}));
 }
 
 TEST(CatalogAutomaton, RefusesTextsThatAreEmptyTooLongOrUnprintable) {
