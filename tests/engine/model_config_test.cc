@@ -194,6 +194,9 @@ TEST(ModelConfig, AHeadMustBeSmallEvenWhenItsLengthIsDerived) {
   writer.Set("llama.attention.head_count_kv", U32(1));
   writer.Set("llama.embedding_length", U32(288));
   EXPECT_THAT(ErrorOf(writer), Says("llama.attention.head_count", "288 dims"));
+  writer.Set("llama.attention.head_count", U32(4));
+  writer.Set("llama.embedding_length", U32(96));
+  EXPECT_THAT(ErrorOf(writer), Says("llama.attention.head_count", "24 dims, expected a multiple"));
 }
 
 TEST(ModelConfig, RefusesNumbersThatAreNotFiniteOrNotAbove0) {

@@ -73,9 +73,10 @@ TEST(ModelDump, ShowsNumbersAtTheEdges) {
 
 TEST(ModelDump, EscapesWhatWouldSteerATerminal) {
   GgufWriter writer;
-  writer.Set("a.text", std::string("red \x1b[31m\nnew line \xe2\x80\xae turned \xff"));
+  writer.Set("a.text", std::string("red \x1b[31m\nnew line \xe2\x80\xae turned \xff it's \\"));
   const std::string text = Dump(writer);
-  EXPECT_THAT(text, HasSubstr("'red \\x1b[31m\\x0anew line \\xe2\\x80\\xae turned \\xff'"));
+  EXPECT_THAT(
+      text, HasSubstr("'red \\x1b[31m\\x0anew line \\xe2\\x80\\xae turned \\xff it\\x27s \\x5c'"));
   EXPECT_TRUE(std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c < 127); }));
 }
 
