@@ -38,8 +38,10 @@ TokenTrie::TokenTrie(std::span<const Entry> entries, std::span<const TokenId> en
   }
 
   std::vector<const Entry*> by_bytes = by_id;
-  std::ranges::stable_sort(by_bytes, {},
-                           [](const Entry* entry) { return std::string_view(entry->bytes); });
+  std::ranges::sort(by_bytes, [](const Entry* a, const Entry* b) {
+    const int order = a->bytes.compare(b->bytes);  // as unsigned bytes
+    return order < 0 || (order == 0 && a->id < b->id);
+  });
   std::vector<std::string_view> sorted;
   sorted.reserve(by_bytes.size());
   ids_.reserve(by_bytes.size());
