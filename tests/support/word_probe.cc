@@ -1,8 +1,11 @@
 // How often words alone, and words and a model together, find the right call.
 //
-//   word_probe CONFIG COMMANDS.jsonl NO_COMMANDS.jsonl [MODEL.gguf]
+//   word_probe CONFIG COMMANDS.jsonl NO_COMMANDS.jsonl [MODEL.gguf] [-v]
+//   word_probe CONFIG COMMANDS.jsonl NO_COMMANDS.jsonl --require RIGHT RIGHT SEVERAL
 //
-// Prints each miss and a summary. Without a model the call with the largest prior is taken.
+// Prints each miss and a summary. Without a model the call with the largest prior is taken. With
+// --require the model is the tests' SmolLM2, and the program fails unless so many lines of each file
+// are answered rightly and so many commands left the model a choice.
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -16,6 +19,7 @@
 #include "integrations/home_assistant/home_assistant.h"
 #include "integrations/integration.h"
 #include "service/home_loader.h"
+#include "tests/support/model_run.h"
 
 namespace {
 
@@ -135,8 +139,13 @@ bool IsRight(const Line& line, const integrations::Answer& answer) {
   return action.device == line.device && action.tool == line.tool && value == line.value;
 }
 
-void Run(const char* path, const integrations::Integration& home, Answerer& answerer,
-         bool verbose) {
+struct Score {
+  int right = 0;
+  int several = 0;  // commands whose words leave several candidates
+};
+
+Score Run(const char* path, const integrations::Integration& home, Answerer& answerer,
+          bool verbose) {
   int right = 0;
   int several = 0;
   int several_right = 0;
@@ -159,6 +168,7 @@ void Run(const char* path, const integrations::Integration& home, Answerer& answ
   }
   std::printf("%s: %d of %zu right; several candidates: %d of %d right\n", path, right,
               lines.size(), several_right, several);
+  return {right, several};
 }
 
 }  // namespace
@@ -169,9 +179,19 @@ int main(int argc, char** argv) {
   if (!home) return std::fprintf(stderr, "%s\n", home.error().c_str()), 1;
   auto integration = integrations::home_assistant::Create(std::move(*home));
   if (!integration) return std::fprintf(stderr, "%s\n", integration.error().c_str()), 1;
-  Answerer answerer(**integration, argc > 4 && argv[4][0] != '-' ? argv[4] : nullptr);
-  const bool verbose = std::string(argv[argc - 1]) == "-v";
-  Run(argv[2], **integration, answerer, verbose);
-  Run(argv[3], **integration, answerer, verbose);
-  return 0;
+  const std::vector<std::string> rest(argv + 4, argv + argc);
+  const bool require = rest.size() == 4 && rest[0] == "--require";
+  const std::string tests_model = support::ModelPath("SmolLM2-135M-Instruct.Q4_1.gguf");
+  const bool named = !rest.empty() && rest[0][0] != '-';
+  Answerer answerer(**integration,
+                    require ? tests_model.c_str() : named ? rest[0].c_str() : nullptr);
+  const bool verbose = !rest.empty() && rest.back() == "-v";
+  const Score commands = Run(argv[2], **integration, answerer, verbose);
+  const Score others = Run(argv[3], **integration, answerer, verbose);
+  if (!require) return 0;
+  const bool good = commands.right >= std::stoi(rest[1]) && others.right >= std::stoi(rest[2]) &&
+                    commands.several >= std::stoi(rest[3]);
+  std::printf("required: %s, %s right, %s with several candidates: %s\n", rest[1].c_str(),
+              rest[2].c_str(), rest[3].c_str(), good ? "met" : "NOT met");
+  return good ? 0 : 1;
 }
