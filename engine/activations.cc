@@ -34,8 +34,7 @@ class Carver {
 }  // namespace
 
 std::expected<Activations, std::string> Activations::Allocate(const ModelConfig& config,
-                                                              int step_rows_max,
-                                                              int logit_rows_max,
+                                                              int step_rows_max, int logit_rows_max,
                                                               int context_tokens_max) {
   const auto rows = static_cast<std::size_t>(step_rows_max);
   const auto width = static_cast<std::size_t>(config.width);
@@ -44,7 +43,8 @@ std::expected<Activations, std::string> Activations::Allocate(const ModelConfig&
   const auto key_value = static_cast<std::size_t>(2 * config.kv_head_count * config.head_dim);
   const auto context = static_cast<std::size_t>(context_tokens_max);
   const auto pairs = static_cast<std::size_t>(config.rope_dims / 2);
-  const int widest = std::max({config.width, config.ffn_width, config.head_count * config.head_dim});
+  const int widest =
+      std::max({config.width, config.ffn_width, config.head_count * config.head_dim});
   const kernels::AttentionShape shape{config.head_count, config.kv_head_count, config.head_dim,
                                       config.attention_scale};
   Activations result;
@@ -57,8 +57,8 @@ std::expected<Activations, std::string> Activations::Allocate(const ModelConfig&
     result.attention = carver.Floats(rows * query);
     result.gate_up = carver.Floats(rows * 2 * ffn);
     result.hidden = carver.Floats(rows * ffn);
-    result.attention_scratch = carver.Floats(
-        kernels::AttentionScratchFloats(shape, step_rows_max, context_tokens_max));
+    result.attention_scratch =
+        carver.Floats(kernels::AttentionScratchFloats(shape, step_rows_max, context_tokens_max));
     result.cosines = carver.Floats(context * pairs);
     result.sines = carver.Floats(context * pairs);
     result.logits = carver.Floats(static_cast<std::size_t>(logit_rows_max) *
@@ -75,8 +75,8 @@ std::expected<Activations, std::string> Activations::Allocate(const ModelConfig&
 }
 
 kernels::ActivationRows Activations::Rows(float* floats, int row_count, int columns) const {
-  const std::size_t blocks =
-      static_cast<std::size_t>(columns / kernels::kQuantBlock) * static_cast<std::size_t>(row_count);
+  const std::size_t blocks = static_cast<std::size_t>(columns / kernels::kQuantBlock) *
+                             static_cast<std::size_t>(row_count);
   Carver carver(quantized);
   kernels::ActivationRows rows;
   rows.values = reinterpret_cast<std::int8_t*>(carver.Bytes(blocks * kernels::kQuantBlock));

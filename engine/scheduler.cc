@@ -91,8 +91,9 @@ StepOutput Scheduler::Step(Clock::time_point now) {
 }
 
 bool Scheduler::Admit(Sequence& sequence, Clock::time_point now) {
-  auto blocks = cache_.MatchAndReserve(sequence.tokens, limits_.answer_tokens_max,
-                                       {.force_miss = sequence.request.force_miss, .cache_salt = 0});
+  auto blocks =
+      cache_.MatchAndReserve(sequence.tokens, limits_.answer_tokens_max,
+                             {.force_miss = sequence.request.force_miss, .cache_salt = 0});
   if (!blocks) return false;
   sequence.stored_tokens = blocks->reused_tokens();
   for (const cache::BlockId block : blocks->ids()) {
@@ -132,8 +133,8 @@ void Scheduler::Decide(Sequence& sequence, StepOutput& output) {
   }
   const std::span<const TokenId> allowed = constraint.Allowed();
   const bool forced = allowed.size() == 1;
-  Append(sequence, forced ? allowed[0]
-                          : Greedy(transformer_.Logits(0), allowed, constraint.Biases()),
+  Append(sequence,
+         forced ? allowed[0] : Greedy(transformer_.Logits(0), allowed, constraint.Biases()),
          forced);
   while (!constraint.Finished() && completion.usage.generated < limits_.answer_tokens_max) {
     const std::span<const TokenId> next = constraint.Allowed();

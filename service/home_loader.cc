@@ -131,8 +131,8 @@ Policy PolicyOf(YamlReader& reader, const YamlNode& root) {
   Policy policy;
   policy.file = reader.file();
   if (!reader.IsMap(root, "the policy",
-                    {"version", "language", "persona", "rules", "ask", "unclear", "confirm", "denied",
-                     "failed", "examples"})) {
+                    {"version", "language", "persona", "rules", "ask", "unclear", "confirm",
+                     "denied", "failed", "examples"})) {
     return policy;
   }
   policy.version = static_cast<int>(reader.Integer(root, "version", 1, kVersionMax));

@@ -13,8 +13,8 @@ namespace {
 
 spdlog::logger& Logger() {
   static const std::shared_ptr<spdlog::logger> logger = [] {
-    auto made = std::make_shared<spdlog::logger>(
-        "inglenook", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto made = std::make_shared<spdlog::logger>("inglenook",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern("time=%Y-%m-%dT%H:%M:%S.%e%z level=%l %v");
     made->flush_on(spdlog::level::trace);
     return made;
@@ -75,7 +75,8 @@ std::string Pair(std::string_view key, std::string_view value) {
 
 std::string Decimal(double value) {
   char digits[64];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed, 1);
+  const auto end =
+      std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed, 1);
   return end.ec == std::errc() ? std::string(digits, end.ptr) : std::string("?");
 }
 

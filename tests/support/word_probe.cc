@@ -4,8 +4,8 @@
 //   word_probe CONFIG COMMANDS.jsonl NO_COMMANDS.jsonl --require RIGHT RIGHT SEVERAL
 //
 // Prints each miss and a summary. Without a model the call with the largest prior is taken. With
-// --require the model is the tests' SmolLM2, and the program fails unless so many lines of each file
-// are answered rightly and so many commands left the model a choice.
+// --require the model is the tests' SmolLM2, and the program fails unless so many lines of each
+// file are answered rightly and so many commands left the model a choice.
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -183,8 +183,9 @@ int main(int argc, char** argv) {
   const bool require = rest.size() == 4 && rest[0] == "--require";
   const std::string tests_model = support::ModelPath("SmolLM2-135M-Instruct.Q4_1.gguf");
   const bool named = !rest.empty() && rest[0][0] != '-';
-  Answerer answerer(**integration,
-                    require ? tests_model.c_str() : named ? rest[0].c_str() : nullptr);
+  Answerer answerer(**integration, require ? tests_model.c_str()
+                                   : named ? rest[0].c_str()
+                                           : nullptr);
   const bool verbose = !rest.empty() && rest.back() == "-v";
   const Score commands = Run(argv[2], **integration, answerer, verbose);
   const Score others = Run(argv[3], **integration, answerer, verbose);
