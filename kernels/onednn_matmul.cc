@@ -41,9 +41,9 @@ struct Context {
   std::vector<float> result;                  // [16][64]
 };
 
-// One per worker; grows at load, never shrinks.
+// One per worker; grows at load, never shrinks. Never destroyed: oneDNN may be gone before us.
 std::vector<std::unique_ptr<Context>>& Contexts() {
-  static std::vector<std::unique_ptr<Context>> contexts;
+  static auto& contexts = *new std::vector<std::unique_ptr<Context>>;
   return contexts;
 }
 

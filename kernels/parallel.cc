@@ -65,9 +65,15 @@ void Worker::Barrier() {
 
 #ifdef _OPENMP
 
-Team::Team(int worker_count) : worker_count_(worker_count) { assert(worker_count >= 1); }
+// Each of our regions says how many threads it takes. One is the default for libraries' regions: a
+// worker calls oneDNN for itself alone.
+Team::Team(int worker_count) : worker_count_(worker_count) {
+  assert(worker_count >= 1);
+  omp_set_num_threads(1);
+}
 
 void Team::RunErased(void (*step)(void*, Worker&), void* context) {
+  omp_set_num_threads(1);  // this thread may be another one than the constructor's
   generation_.store(0, std::memory_order_relaxed);
   if (worker_count_ == 1) {
     Worker worker(this, 0);
