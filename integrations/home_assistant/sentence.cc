@@ -135,7 +135,9 @@ bool HasStatement(const Words& words, const Lexicon& lexicon) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& text = words[i].text;
     if (Contains(kRelatives, words[i - 1].text)) continue;
-    if (Contains(kFinite, text)) return true;
+    // "the children's room" owns, "the light's on" tells.
+    const bool owns = text == "'s" && i + 1 < words.size() && lexicon.IsNoun(words[i + 1].text);
+    if (Contains(kFinite, text) && !owns) return true;
     const bool third_person = text.size() > 3 && text.ends_with('s') && !lexicon.IsNoun(text) &&
                               (lexicon.IsVerb(text.substr(0, text.size() - 1)) ||
                                lexicon.IsVerb(text.substr(0, text.size() - 2)));
@@ -321,9 +323,13 @@ class Reader {
       const std::string& next = words[i + 1].text;
       const bool joined = next == "and" || next == "then";
       const std::size_t after = joined ? i + 2 : i + 1;
+      // "and open the blind" is a second command, "and off" is none.
+      const bool thing_follows =
+          after + 1 < words.size() &&
+          (Contains(kArticles, words[after + 1].text) || lexicon_.IsNoun(words[after + 1].text));
       const bool verb_after = after < words.size() && lexicon_.IsVerb(words[after].text) &&
                               !lexicon_.IsNoun(words[after].text) &&
-                              !lexicon_.IsState(words[after].text);
+                              (thing_follows || !lexicon_.IsState(words[after].text));
       if (joined && verb_after) return false;
       if (words[i].after == '\0') continue;
       if (verb_after) return false;
@@ -396,10 +402,61 @@ class Reader {
   bool question_ = false;
 };
 
+// Words that make a remark more than a remark: it takes something back or tells what others say.
+constexpr std::array kNoRemark = std::to_array<std::string_view>(
+    {"not", "n't", "no", "never", "nothing", "nobody", "said", "says", "say", "told", "tells",
+     "asked", "asks", "called", "reads", "written", "wrote", "means"});
+
+bool Has(const Words& words, bool (*test)(const Word&)) { return std::ranges::any_of(words, test); }
+
+// "the blind in the office, …": names a thing and tells nothing of it.
+bool IsTopic(const Words& words, const Lexicon& lexicon) {
+  const std::string& first = words.front().text;
+  if (!Contains(kArticles, first) && !Contains(kPrepositions, first) && !lexicon.IsNoun(first)) {
+    return false;
+  }
+  if (Has(words, [](const Word& w) { return Contains(kSubjects, w.text); })) return false;
+  return !HasStatement(words, lexicon) &&
+         std::ranges::any_of(words, [&](const Word& w) { return lexicon.IsNoun(w.text); });
+}
+
+// "it is getting dark, …": a statement, or an order that names nothing ("warm it up, …").
+bool IsRemark(const Words& words, const Lexicon& lexicon) {
+  if (Has(words, [](const Word& w) { return Contains(kNoRemark, w.text); })) return false;
+  const std::string& first = words.front().text;
+  if (Contains(kSubjects, first) || first == "it" || first == "there") return true;
+  return std::ranges::none_of(words, [&](const Word& w) { return lexicon.IsNoun(w.text); });
+}
+
+// The command after a first clause that is none; "it" in it means the clause's thing.
+Words CommandAfter(const Words& clause, Words rest, const Lexicon& lexicon) {
+  if (IsRemark(clause, lexicon)) return rest;
+  if (!IsTopic(clause, lexicon)) return {};
+  const auto pronoun =
+      std::ranges::find_if(rest, [](const Word& w) { return w.text == "it" || w.text == "them"; });
+  if (pronoun == rest.end()) return {};
+  const char after = pronoun->after;
+  const auto at = rest.erase(pronoun);
+  const auto begin = rest.insert(at, clause.begin(), clause.end());
+  (begin + static_cast<std::ptrdiff_t>(clause.size()) - 1)->after = after;
+  return rest;
+}
+
 }  // namespace
 
 Reading Read(std::vector<Word> words, const Lexicon& lexicon) {
-  return Reader(std::move(words), lexicon).Run();
+  Reading whole = Reader(words, lexicon).Run();
+  if (whole.mood != Mood::kNoCommand || TakesItBack(words) || Depends(words)) return whole;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i].after == '\0') continue;
+    if (words[i].after == '?') return whole;
+    const auto border = words.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+    const Words command = CommandAfter({words.begin(), border}, {border, words.end()}, lexicon);
+    if (command.empty()) return whole;
+    Reading later = Reader(command, lexicon).Run();
+    return later.mood == Mood::kCommand ? later : whole;
+  }
+  return whole;
 }
 
 }  // namespace integrations::home_assistant

@@ -18,7 +18,8 @@ constexpr double kExplained = 2.0;
 constexpr double kUnexplained = 4.0;
 constexpr double kMissing = 1.5;
 constexpr double kWholeName = 2.0;
-constexpr double kMargin = 3.0;  // calls further behind the best are cut
+constexpr double kMargin = 6.0;      // calls further behind the best are cut
+constexpr double kPriorScale = 1.5;  // of scores, to outweigh the habits of a small model
 constexpr double kLeastEvidence = 1.0;
 constexpr double kUnknownWord = 0.4;
 constexpr double kTie = 0.6;          // devices nearer than this are named alike
@@ -208,6 +209,8 @@ double WordMatch::ToolScore(std::uint32_t tool, const Said& said) const {
     }
   }
   if (verb_score == 0 && helper) verb_score = 0.5;
+  // "stop" pauses a player and turns off a switch: a tool made for one class goes before.
+  if (verb_score >= 2 && home_->tools.tools[tool].classes.size() == 1) verb_score += 0.7;
   return verb_score + noun_score;
 }
 
@@ -222,7 +225,7 @@ double WordMatch::ValueScore(const CatalogEntry& entry, const Said& said) const 
     if (!said.values.contains(entry.value)) return kNever;
     return said.numbers.empty() ? 3 : 1;
   }
-  if (said.numbers.empty()) return -3;
+  if (said.numbers.empty()) return -4;
   for (const Word* word : said.numbers) {
     const bool fits =
         word->is_whole && word->number >= tool.argument->min && word->number <= tool.argument->max;
@@ -289,7 +292,7 @@ AllowedAnswers WordMatch::Match(std::string_view utterance, std::string_view are
   std::ranges::sort(candidates, {}, &Candidate::entry);
   for (const Candidate& candidate : candidates) {
     allowed.heads.push_back(candidate.entry);
-    allowed.priors.push_back(static_cast<float>(base + candidate.score - best));
+    allowed.priors.push_back(static_cast<float>(base + kPriorScale * (candidate.score - best)));
   }
   allowed.ask = !sure;
   return allowed;
@@ -308,6 +311,7 @@ std::vector<std::uint32_t> WordMatch::DevicesNamed(std::string_view utterance,
     const std::uint32_t device = catalog_->entries()[candidate.entry].device;
     if (std::ranges::find(named, device) == named.end()) named.push_back(device);
   }
+  std::ranges::sort(named);
   return named;
 }
 
