@@ -47,26 +47,61 @@ std::vector<std::unique_ptr<Context>>& Contexts() {
   return contexts;
 }
 
-Call MakeCall(const Context& context, int columns, int outputs) {
-  const dnnl_dims_t source_dims = {kGroupRows, columns};
-  const dnnl_dims_t weight_dims = {columns, outputs};
-  const dnnl_dims_t result_dims = {kGroupRows, outputs};
-  dnnl_memory_desc_t source;
-  dnnl_memory_desc_t weights;
-  dnnl_memory_desc_t result;
-  Check(dnnl_memory_desc_init_by_tag(&source, 2, source_dims, dnnl_f32, dnnl_ab));
-  Check(dnnl_memory_desc_init_by_tag(&weights, 2, weight_dims, dnnl_f32, dnnl_ba));
-  Check(dnnl_memory_desc_init_by_tag(&result, 2, result_dims, dnnl_f32, dnnl_ab));
+// What differs between oneDNN 2 (Debian 12) and 3 (Debian 13). Descriptors of version 3 are
+// handles, which stay for the life of the program like the calls made of them.
+#if DNNL_VERSION_MAJOR >= 3
+using Description = dnnl_memory_desc_t;
+const_dnnl_memory_desc_t Passed(const Description& description) { return description; }
+void Drop(Description description) { Check(dnnl_memory_desc_destroy(description)); }
+
+Description MakeDescription(const dnnl_dims_t& dims, dnnl_format_tag_t order) {
+  Description description = nullptr;
+  Check(dnnl_memory_desc_create_with_tag(&description, 2, dims, dnnl_f32, order));
+  return description;
+}
+
+dnnl_primitive_desc_t MakeMatmul(dnnl_engine_t engine, const Description& source,
+                                 const Description& weights, const Description& result) {
+  dnnl_primitive_desc_t matmul = nullptr;
+  Check(dnnl_matmul_primitive_desc_create(&matmul, engine, source, weights, nullptr, result,
+                                          nullptr));
+  return matmul;
+}
+#else
+using Description = dnnl_memory_desc_t;
+const dnnl_memory_desc_t* Passed(const Description& description) { return &description; }
+void Drop(const Description& /*description*/) {}
+
+Description MakeDescription(const dnnl_dims_t& dims, dnnl_format_tag_t order) {
+  Description description;
+  Check(dnnl_memory_desc_init_by_tag(&description, 2, dims, dnnl_f32, order));
+  return description;
+}
+
+dnnl_primitive_desc_t MakeMatmul(dnnl_engine_t engine, const Description& source,
+                                 const Description& weights, const Description& result) {
   dnnl_matmul_desc_t desc;
   Check(dnnl_matmul_desc_init(&desc, &source, &weights, nullptr, &result));
-  dnnl_primitive_desc_t primitive_desc = nullptr;
-  Check(dnnl_primitive_desc_create(&primitive_desc, &desc, nullptr, context.engine, nullptr));
+  dnnl_primitive_desc_t matmul = nullptr;
+  Check(dnnl_primitive_desc_create(&matmul, &desc, nullptr, engine, nullptr));
+  return matmul;
+}
+#endif
+
+Call MakeCall(const Context& context, int columns, int outputs) {
+  const Description source = MakeDescription({kGroupRows, columns}, dnnl_ab);
+  const Description weights = MakeDescription({columns, outputs}, dnnl_ba);
+  const Description result = MakeDescription({kGroupRows, outputs}, dnnl_ab);
+  dnnl_primitive_desc_t matmul = MakeMatmul(context.engine, source, weights, result);
   Call call;
-  Check(dnnl_primitive_create(&call.primitive, primitive_desc));
-  Check(dnnl_primitive_desc_destroy(primitive_desc));
-  Check(dnnl_memory_create(&call.source, &source, context.engine, DNNL_MEMORY_NONE));
-  Check(dnnl_memory_create(&call.weights, &weights, context.engine, DNNL_MEMORY_NONE));
-  Check(dnnl_memory_create(&call.result, &result, context.engine, DNNL_MEMORY_NONE));
+  Check(dnnl_primitive_create(&call.primitive, matmul));
+  Check(dnnl_primitive_desc_destroy(matmul));
+  Check(dnnl_memory_create(&call.source, Passed(source), context.engine, DNNL_MEMORY_NONE));
+  Check(dnnl_memory_create(&call.weights, Passed(weights), context.engine, DNNL_MEMORY_NONE));
+  Check(dnnl_memory_create(&call.result, Passed(result), context.engine, DNNL_MEMORY_NONE));
+  Drop(source);
+  Drop(weights);
+  Drop(result);
   return call;
 }
 
