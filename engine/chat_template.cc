@@ -1,6 +1,15 @@
 #include "engine/chat_template.h"
 
+#include <expected>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/gguf_file.h"
+#include "engine/gguf_value.h"
+#include "engine/token_id.h"
+#include "engine/tokenizer.h"
 
 namespace engine {
 namespace {
@@ -45,17 +54,18 @@ std::expected<ChatTemplate, std::string> ChatTemplate::From(const GgufFile& file
                                                             const Tokenizer& tokenizer,
                                                             std::string_view forced) {
   if (forced.empty()) {
-    const auto text = file.String(kTemplateKey);
-    if (!text) return std::unexpected(text.error());
-    if (!*text) {
+    const auto found = file.String(kTemplateKey);
+    if (!found) return std::unexpected(found.error());
+    const std::optional<std::string_view> text = *found;
+    if (!text) {
       return std::unexpected(file.name() + ": key '" + std::string(kTemplateKey) +
                              "' is missing, so that it is unknown how the model takes turns" +
                              std::string(kWayOut));
     }
-    if (!IsChatMl(**text)) {
+    if (!IsChatMl(*text)) {
       return std::unexpected(file.Where(*file.FindEntry(kTemplateKey)) +
-                             " is of a family that isn't supported" +
-                             std::string(FamilyOf(**text)) + std::string(kWayOut));
+                             " is of a family that isn't supported" + std::string(FamilyOf(*text)) +
+                             std::string(kWayOut));
     }
   } else if (forced != "chatml") {
     return std::unexpected("engine.chat_template is '" + Printable(forced) +
@@ -76,9 +86,8 @@ std::expected<ChatTemplate, std::string> ChatTemplate::From(const GgufFile& file
 }
 
 void ChatTemplate::BeginTurn(Role role, std::vector<TokenId>& out) const {
-  if (role == Role::kSystem && tokenizer_->begin_token()) {
-    out.push_back(*tokenizer_->begin_token());
-  }
+  const std::optional<TokenId> begin = tokenizer_->begin_token();
+  if (role == Role::kSystem && begin) out.push_back(*begin);
   out.push_back(start_);
   tokenizer_->Encode(std::string(NameOf(role)) + "\n", out);
 }

@@ -8,17 +8,19 @@
 // Source: tokenizer.chat_template of the SmolLM2 and Qwen2.5 model files.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/gguf_file.h"
+#include "engine/token_id.h"
 #include "engine/tokenizer.h"
 
 namespace engine {
 
-enum class Role { kSystem, kUser, kAssistant };
+enum class Role : std::uint8_t { kSystem, kUser, kAssistant };
 
 // Thread: any; never changes. Ownership: the tokenizer outlives it.
 class ChatTemplate {

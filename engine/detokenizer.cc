@@ -1,6 +1,8 @@
 #include "engine/detokenizer.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string_view>
 
 namespace engine {
 namespace {

@@ -2,6 +2,10 @@
 
 #include <xxhash.h>
 
+#include <cstddef>
+#include <span>
+#include <string>
+
 namespace engine {
 
 std::string DigestHex(std::span<const std::byte> bytes) {

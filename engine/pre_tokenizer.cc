@@ -1,11 +1,18 @@
 #include "engine/pre_tokenizer.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
 #include "engine/unicode.h"
 
 namespace engine {
 namespace {
 
-enum class Kind { kLetter, kNumber, kSpace, kOther };
+enum class Kind : std::uint8_t { kLetter, kNumber, kSpace, kOther };
 
 Kind KindOf(char32_t c) {
   if (IsWhiteSpace(c)) return Kind::kSpace;

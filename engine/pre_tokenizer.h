@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -17,7 +18,7 @@
 
 namespace engine {
 
-enum class PreTokenizer { kGpt2, kSmolLm };
+enum class PreTokenizer : std::uint8_t { kGpt2, kSmolLm };
 
 // By the name in tokenizer.ggml.pre; nothing for one that isn't built in.
 std::optional<PreTokenizer> PreTokenizerNamed(std::string_view name);

@@ -3,10 +3,21 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
+#include <expected>
 #include <limits>
+#include <optional>
 #include <queue>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include "engine/gguf_file.h"
+#include "engine/gguf_value.h"
+#include "engine/pre_tokenizer.h"
+#include "engine/token_id.h"
 #include "engine/unicode.h"
 
 namespace engine {
@@ -79,20 +90,22 @@ struct Symbol {
 }  // namespace
 
 std::expected<Tokenizer, std::string> Tokenizer::From(const GgufFile& file) {
-  const auto model = file.String(kModelKey);
-  if (!model) return std::unexpected(model.error());
-  if (!*model) return std::unexpected(Missing(file, kModelKey));
-  if (**model != "gpt2") {
-    return std::unexpected(file.Where(*file.FindEntry(kModelKey)) + " is '" + Printable(**model) +
+  const auto found_model = file.String(kModelKey);
+  if (!found_model) return std::unexpected(found_model.error());
+  const std::optional<std::string_view> model = *found_model;
+  if (!model) return std::unexpected(Missing(file, kModelKey));
+  if (*model != "gpt2") {
+    return std::unexpected(file.Where(*file.FindEntry(kModelKey)) + " is '" + Printable(*model) +
                            "', but only 'gpt2' (byte-level BPE) is supported; use a model of the "
                            "SmolLM2 family");
   }
-  const auto pre = file.String(kPreKey);
-  if (!pre) return std::unexpected(pre.error());
-  if (!*pre) return std::unexpected(Missing(file, kPreKey));
-  const auto pre_tokenizer = PreTokenizerNamed(**pre);
+  const auto found_pre = file.String(kPreKey);
+  if (!found_pre) return std::unexpected(found_pre.error());
+  const std::optional<std::string_view> pre = *found_pre;
+  if (!pre) return std::unexpected(Missing(file, kPreKey));
+  const auto pre_tokenizer = PreTokenizerNamed(*pre);
   if (!pre_tokenizer) {
-    return std::unexpected(file.Where(*file.FindEntry(kPreKey)) + " is '" + Printable(**pre) +
+    return std::unexpected(file.Where(*file.FindEntry(kPreKey)) + " is '" + Printable(*pre) +
                            "', but only 'smollm' and 'gpt-2' are supported; a model cut another "
                            "way would answer badly");
   }
@@ -106,22 +119,25 @@ std::expected<Tokenizer, std::string> Tokenizer::From(const GgufFile& file) {
 }
 
 std::expected<void, std::string> Tokenizer::ReadTokens(const GgufFile& file) {
-  const auto tokens = file.Strings(kTokensKey);
-  if (!tokens) return std::unexpected(tokens.error());
-  if (!*tokens || (*tokens)->empty()) return std::unexpected(Missing(file, kTokensKey));
-  const auto types = file.Ints(kTypesKey);
-  if (!types) return std::unexpected(types.error());
-  if (*types && (*types)->size() != (*tokens)->size()) {
+  const auto found_tokens = file.Strings(kTokensKey);
+  if (!found_tokens) return std::unexpected(found_tokens.error());
+  const std::vector<std::string_view> tokens =
+      found_tokens->value_or(std::vector<std::string_view>());
+  if (tokens.empty()) return std::unexpected(Missing(file, kTokensKey));
+  const auto found_types = file.Ints(kTypesKey);
+  if (!found_types) return std::unexpected(found_types.error());
+  const std::vector<std::int64_t> types =
+      found_types->value_or(std::vector<std::int64_t>(tokens.size(), kNormal));
+  if (types.size() != tokens.size()) {
     return std::unexpected(file.Where(*file.FindEntry(kTypesKey)) + " has " +
-                           std::to_string((*types)->size()) + " entries, but there are " +
-                           std::to_string((*tokens)->size()) + " tokens" +
-                           std::string(kConvertAgain));
+                           std::to_string(types.size()) + " entries, but there are " +
+                           std::to_string(tokens.size()) + " tokens" + std::string(kConvertAgain));
   }
   const ByteAlphabet alphabet;
   std::ranges::fill(byte_tokens_, -1);
   std::unordered_map<std::string_view, std::size_t> seen;
-  for (std::size_t i = 0; i < (*tokens)->size(); ++i) {
-    const std::string_view spelled = (**tokens)[i];
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::string_view spelled = tokens[i];
     const auto [before, is_new] = seen.emplace(spelled, i);
     if (!is_new && !spelled.empty()) {
       return std::unexpected(file.Where(*file.FindEntry(kTokensKey)) + ": found '" +
@@ -129,7 +145,7 @@ std::expected<void, std::string> Tokenizer::ReadTokens(const GgufFile& file) {
                              std::to_string(before->second) + " and " + std::to_string(i) +
                              ", expected each token once" + std::string(kConvertAgain));
     }
-    const std::int64_t type = *types ? (**types)[i] : kNormal;
+    const std::int64_t type = types[i];
     const auto id = static_cast<std::int32_t>(i);
     std::optional<std::string> bytes;
     if (type == kNormal) bytes = alphabet.BytesOf(spelled);
@@ -142,22 +158,26 @@ std::expected<void, std::string> Tokenizer::ReadTokens(const GgufFile& file) {
 }
 
 std::expected<void, std::string> Tokenizer::ReadMerges(const GgufFile& file) {
-  const auto merges = file.Strings(kMergesKey);
-  if (!merges) return std::unexpected(merges.error());
-  if (!*merges) return std::unexpected(Missing(file, kMergesKey));
+  const auto found_merges = file.Strings(kMergesKey);
+  if (!found_merges) return std::unexpected(found_merges.error());
+  const std::optional<std::vector<std::string_view>>& merges = *found_merges;
+  if (!merges) return std::unexpected(Missing(file, kMergesKey));
   // Of plain tokens only: no merge may make a special one out of text.
-  const auto tokens = file.Strings(kTokensKey);
+  const auto found_tokens = file.Strings(kTokensKey);
+  if (!found_tokens) return std::unexpected(found_tokens.error());
+  const std::vector<std::string_view> tokens =
+      found_tokens->value_or(std::vector<std::string_view>());
   std::unordered_map<std::string_view, std::int32_t> ids;
-  for (std::size_t i = 0; i < (*tokens)->size(); ++i) {
-    if (plain_[i]) ids.emplace((**tokens)[i], static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (plain_[i]) ids.emplace(tokens[i], static_cast<std::int32_t>(i));
   }
   const auto id_of = [&](std::string_view spelled) {
     const auto found = ids.find(spelled);
     return found == ids.end() ? -1 : found->second;
   };
-  for (std::size_t rank = 0; rank < (*merges)->size(); ++rank) {
-    const std::string_view merge = (**merges)[rank];
-    const std::size_t blank = std::min(merge.find(' ', 1), merge.size());
+  for (std::size_t rank = 0; rank < merges->size(); ++rank) {
+    const std::string_view merge = (*merges)[rank];
+    const std::size_t blank = std::min(merge.find(' '), merge.size());
     const std::string_view left = merge.substr(0, blank);
     const std::string_view right = merge.substr(std::min(blank + 1, merge.size()));
     const std::int32_t left_id = id_of(left);
@@ -179,15 +199,16 @@ std::expected<void, std::string> Tokenizer::ReadBegin(const GgufFile& file) {
   const auto wanted = file.Bool("tokenizer.ggml.add_bos_token");
   if (!wanted) return std::unexpected(wanted.error());
   if (!wanted->value_or(false)) return {};
-  const auto id = file.Uint("tokenizer.ggml.bos_token_id");
-  if (!id) return std::unexpected(id.error());
-  if (!*id || **id >= bytes_.size()) {
+  const auto found = file.Uint("tokenizer.ggml.bos_token_id");
+  if (!found) return std::unexpected(found.error());
+  const std::optional<std::uint64_t> id = *found;
+  if (!id || *id >= bytes_.size()) {
     return std::unexpected(file.name() +
                            ": prompts begin with a token (tokenizer.ggml.add_bos_token), but "
                            "'tokenizer.ggml.bos_token_id' names none" +
                            std::string(kConvertAgain));
   }
-  begin_token_ = TokenId{static_cast<std::int32_t>(**id)};
+  begin_token_ = TokenId{static_cast<std::int32_t>(*id)};
   return {};
 }
 

@@ -3,8 +3,11 @@
 #include <utf8proc.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace engine {
 namespace {
@@ -60,11 +63,12 @@ void AppendUtf8(char32_t code_point, std::string& out) {
 }
 
 std::optional<std::string> NormalizeNfc(std::string_view text) {
+  // NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): the enumerators are flags.
+  constexpr auto kOptions = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
   utf8proc_uint8_t* mapped = nullptr;
   const utf8proc_ssize_t bytes =
       utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                   static_cast<utf8proc_ssize_t>(text.size()), &mapped,
-                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+                   static_cast<utf8proc_ssize_t>(text.size()), &mapped, kOptions);
   if (bytes < 0) return std::nullopt;
   std::string composed(reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(bytes));
   std::free(mapped);

@@ -120,6 +120,7 @@ GgufWriter MakeVocabulary(const std::vector<Merge>& merges,
                           const std::vector<std::string>& specials) {
   std::vector<std::string> tokens;
   std::vector<std::string> spelled_merges;
+  tokens.reserve(256 + merges.size() + specials.size());
   for (int byte = 0; byte < 256; ++byte) {
     tokens.push_back(SpellBytes(std::string(1, static_cast<char>(byte))));
   }
