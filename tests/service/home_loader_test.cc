@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, BadHome,
     testing::Values(
         Bad{"h", "class: light", "klass: light",
-            "h.yaml:7:29: unknown key \"klass\" in a device; known are name, area, class, aliases, "
+            "h.yaml:7:30: unknown key \"klass\" in a device; known are name, area, class, aliases, "
             "can, confirm, deny, command_topic, payloads"},
         Bad{"h", "area: hall,", "area: attic,",
             "h.yaml:7:5: the device \"lamp\" is in the area \"attic\", which is not listed under "
@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"h", "class: light", "class: light, aliases: [Lamp]",
             "h.yaml:7:5: the device name \"Lamp\" is already in line 7; choose another name"},
         Bad{"h", "command_topic: a/b", "command_topic: a/+/b",
-            "h.yaml:7:76: \"command_topic\" must be a topic to publish to, without +, # and a "
+            "h.yaml:7:78: \"command_topic\" must be a topic to publish to, without +, # and a "
             "leading $, found \"a/+/b\""},
         Bad{"h", "class: light", "class: light, deny: [explode]",
             "h.yaml:7:5: the device \"lamp\" names the tool \"explode\", which is not in t.yaml; "
@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(
             "remove "
             "{value}"},
         Bad{"t", "min: 1, max: 100", "min: 9, max: 3",
-            "t.yaml:14:57: \"max\" must be a whole number from 9 to 1000000, found \"3\""},
+            "t.yaml:14:58: \"max\" must be a whole number from 9 to 1000000, found \"3\""},
         Bad{"t", "words: {en: [dim]}", "words: {de: [dimme]}",
             "t.yaml:10:5: the tool \"dim\" has no words in \"en\", the language of p.yaml; add "
             "them"},
