@@ -67,6 +67,8 @@ std::string Metrics::Snapshot(const Facts& facts) const {
   nlohmann::ordered_json out = {
       {"state", facts.state},
       {"hit_rate", Rounded(100 * Ratio(reused_.Sum(), prompt_.Sum()))},
+      {"cache_lookups", engine.lookups},
+      {"cache_hits", engine.hits},
       {"reused_tokens", engine.tokens_reused},
       {"prefilled_tokens", prefilled_tokens_},
       {"generated_tokens", generated_tokens_},

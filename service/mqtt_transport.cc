@@ -44,8 +44,12 @@ HostPort Split(std::string_view url) {
   return out;
 }
 
+// A name that only begins like an address ("127.0.0.1.example.net") may be anywhere.
 bool IsLoopback(std::string_view host) {
-  return host == "localhost" || host.starts_with("127.") || host == "[::1]" || host == "::1";
+  if (host.starts_with("127.")) {
+    return host.find_first_not_of("0123456789.") == std::string_view::npos;
+  }
+  return host == "localhost" || host == "[::1]";
 }
 
 std::string RefusalSentence(int reason, int code, const std::string& url) {
@@ -81,6 +85,9 @@ mqtt::properties PropertiesOf(const OutboundMessage& message) {
   }
   if (!message.correlation.empty()) {
     out.add({mqtt::property::CORRELATION_DATA, message.correlation});
+  }
+  if (!message.response_topic.empty()) {
+    out.add({mqtt::property::RESPONSE_TOPIC, message.response_topic});
   }
   if (!message.content_type.empty()) {
     out.add({mqtt::property::CONTENT_TYPE, message.content_type});
@@ -313,9 +320,12 @@ std::string MqttTransport::trouble() const {
 
 void MqttTransport::Subscribe(const std::vector<std::string>& filters) {
   if (!connected()) return;
-  // Retained commands are not wanted; the retain flag stays, so that one can be told; what we
-  // publish ourselves is not ours to answer.
-  const mqtt::subscribe_options options(true, true, mqtt::subscribe_options::DONT_SEND_RETAINED);
+  // The retain flag stays, so that a retained command can be told; what we publish ourselves is not
+  // ours to answer.
+  const mqtt::subscribe_options options(true, true,
+                                        connection_->options.wants_retained
+                                            ? mqtt::subscribe_options::SEND_RETAINED_ON_SUBSCRIBE
+                                            : mqtt::subscribe_options::DONT_SEND_RETAINED);
   try {
     for (const std::string& filter : filters) connection_->client.subscribe(filter, 1, options);
   } catch (const std::exception& failure) {

@@ -29,6 +29,7 @@ struct MqttOptions {
   std::string will_topic;
   std::string will_payload;
   bool allow_insecure_password = false;
+  bool wants_retained = false;  // a command that was kept from yesterday is not wanted
 };
 
 // Whether the options may be used. Returns: a sentence with the way out: an address that isn't one,

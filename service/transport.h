@@ -33,7 +33,8 @@ struct OutboundMessage {
   bool retained = false;
   std::optional<std::uint32_t> expiry_seconds;
   std::string correlation;
-  std::string content_type;  // empty: none
+  std::string content_type;    // empty: none
+  std::string response_topic;  // empty: none; clients set it, the service does not
 };
 
 // Names one published message of one connection. 0 names none.
