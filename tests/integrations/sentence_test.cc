@@ -88,6 +88,19 @@ TEST_F(SentenceTest, TwoCommandsAreNone) {
   EXPECT_EQ(Form("turn on the desk lamp, then open the study blind"), "-");
 }
 
+TEST_F(SentenceTest, ARemarkMayComeFirst) {
+  EXPECT_EQ(Form("it's getting late, open the study blind"), "open: open the study blind");
+  EXPECT_EQ(Form("I'm cold, could you open the study blind"), "open: open the study blind");
+  EXPECT_EQ(Form("she said, open the study blind"), "-");
+  EXPECT_EQ(Form("I am not sure, open the study blind"), "-");
+  EXPECT_EQ(Form("it's late, the study blind is open"), "-");
+}
+
+TEST_F(SentenceTest, TheThingMayComeFirstAndBeMeantByIt) {
+  EXPECT_EQ(Form("the study blind, could you open it"), "open: open the study blind");
+  EXPECT_EQ(Form("the study blind, I love it"), "-");
+}
+
 TEST_F(SentenceTest, ACorrectionIsKeptApart) {
   EXPECT_EQ(Form("turn on the desk lamp, no, the ceiling light"),
             "turn: turn on the desk lamp / the ceiling light");
