@@ -178,7 +178,10 @@ void Scheduler::Finish(std::size_t index, FinishReason finish, StepOutput& outpu
   Sequence& sequence = *queue_[index];
   Completion& completion = sequence.completion;
   completion.finish = finish;
-  if (sequence.constraint) completion.text = sequence.constraint->text();
+  if (sequence.constraint) {
+    completion.text = sequence.constraint->text();
+    completion.text.resize(WholeCharacters(completion.text));  // it may be cut short
+  }
   completion.total_ms = Milliseconds(sequence.request.received, Clock::now());
   output.completions.push_back(std::move(completion));
   queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(index));
