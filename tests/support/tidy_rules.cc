@@ -146,24 +146,24 @@ void CheckFunctions(std::string_view path, const std::vector<std::string_view>& 
   constexpr std::size_t kFunctionLines = 70;
   constexpr std::array<std::string_view, 6> kNoFunctions = {"class",     "struct", "enum",
                                                             "namespace", "union",  "extern"};
-  std::optional<std::size_t> start;
+  std::size_t start = 0;  // line of the open function, counted from 1; 0: none
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string_view line = lines[i];
     if (line.empty() || line.front() == '#' || line.starts_with("//")) continue;
-    if (line == "}" && start) {
-      const std::size_t count = i - *start + 1;
+    if (line == "}" && start > 0) {
+      const std::size_t count = i - start + 2;
       if (count > kFunctionLines) {
         findings.push_back(
-            At(path, *start, "a function of " + std::to_string(count) + " lines; at most 70"));
+            At(path, start - 1, "a function of " + std::to_string(count) + " lines; at most 70"));
       }
     }
     // A definition is the only thing at the margin that has a parenthesis and does not end with
     // ';'.
     const bool is_at_margin = line.front() != ' ';
-    if (is_at_margin) start.reset();
+    if (is_at_margin) start = 0;
     if (is_at_margin && line.find('(') != std::string_view::npos && !line.ends_with(";") &&
         !line.ends_with("}") && !StartsWithOneOf(line, kNoFunctions)) {
-      start = i;
+      start = i + 1;
     }
   }
 }
