@@ -425,15 +425,21 @@ bool IsRemark(const Words& words, const Lexicon& lexicon) {
   if (Has(words, [](const Word& w) { return Contains(kNoRemark, w.text); })) return false;
   const std::string& first = words.front().text;
   if (Contains(kSubjects, first) || first == "it" || first == "there") return true;
-  return std::ranges::none_of(words, [&](const Word& w) { return lexicon.IsNoun(w.text); });
+  return std::ranges::none_of(
+      words, [&](const Word& w) { return w.text != "'s" && lexicon.IsNoun(w.text); });
+}
+
+bool IsThanks(const Word& word) {
+  return word.text == "thanks" || word.text == "thank" || word.text == "you" ||
+         word.text == "cheers";
 }
 
 // The command after a first clause that is none; "it" in it means the clause's thing.
 Words CommandAfter(const Words& clause, Words rest, const Lexicon& lexicon) {
   if (IsRemark(clause, lexicon)) return rest;
   if (!IsTopic(clause, lexicon)) return {};
-  const auto pronoun =
-      std::ranges::find_if(rest, [](const Word& w) { return w.text == "it" || w.text == "them"; });
+  const auto pronoun = std::ranges::find_if(
+      rest, [](const Word& w) { return w.text == "it" || w.text == "them" || w.text == "that"; });
   if (pronoun == rest.end()) return {};
   const char after = pronoun->after;
   const auto at = rest.erase(pronoun);
@@ -445,13 +451,19 @@ Words CommandAfter(const Words& clause, Words rest, const Lexicon& lexicon) {
 }  // namespace
 
 Reading Read(std::vector<Word> words, const Lexicon& lexicon) {
+  while (words.size() > 2 && IsThanks(words.back())) {
+    words[words.size() - 2].after = words.back().after;
+    words.pop_back();
+  }
   Reading whole = Reader(words, lexicon).Run();
   if (whole.mood != Mood::kNoCommand || TakesItBack(words) || Depends(words)) return whole;
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-    if (words[i].after == '\0') continue;
+    const bool so = words[i + 1].text == "so" && i + 2 < words.size();
+    if (words[i].after == '\0' && !so) continue;
     if (words[i].after == '?') return whole;
     const auto border = words.begin() + static_cast<std::ptrdiff_t>(i) + 1;
-    const Words command = CommandAfter({words.begin(), border}, {border, words.end()}, lexicon);
+    const Words command =
+        CommandAfter({words.begin(), border}, {border + (so ? 1 : 0), words.end()}, lexicon);
     if (command.empty()) return whole;
     Reading later = Reader(command, lexicon).Run();
     return later.mood == Mood::kCommand ? later : whole;

@@ -44,6 +44,7 @@ TEST_F(SentenceTest, AThingAndItsStateIsAWish) {
   EXPECT_EQ(Form("desk lamp off"), "wish: desk lamp off");
   EXPECT_EQ(Form("desk lamp to 40 percent"), "wish: desk lamp to 40 percent");
   EXPECT_EQ(Form("I want the desk lamp off"), "wish: the desk lamp off");
+  EXPECT_EQ(Form("desk lamp off, thank you"), "wish: desk lamp off");
   EXPECT_EQ(Form("the desk lamp in my dream"), "-");
   EXPECT_EQ(Form("desk lamp"), "-");
 }
@@ -91,6 +92,7 @@ TEST_F(SentenceTest, TwoCommandsAreNone) {
 TEST_F(SentenceTest, ARemarkMayComeFirst) {
   EXPECT_EQ(Form("it's getting late, open the study blind"), "open: open the study blind");
   EXPECT_EQ(Form("I'm cold, could you open the study blind"), "open: open the study blind");
+  EXPECT_EQ(Form("the postman is here so open the study blind"), "open: open the study blind");
   EXPECT_EQ(Form("she said, open the study blind"), "-");
   EXPECT_EQ(Form("I am not sure, open the study blind"), "-");
   EXPECT_EQ(Form("it's late, the study blind is open"), "-");
