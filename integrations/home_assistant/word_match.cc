@@ -18,6 +18,7 @@ constexpr double kExplained = 2.0;
 constexpr double kUnexplained = 4.0;
 constexpr double kMissing = 1.5;
 constexpr double kWholeName = 2.0;
+constexpr double kNear = 1;          // for the speaker's area
 constexpr double kMargin = 6.0;      // calls further behind the best are cut
 constexpr double kPriorScale = 1.5;  // of scores, to outweigh the habits of a small model
 constexpr double kLeastEvidence = 1.0;
@@ -155,11 +156,12 @@ WordMatch::DeviceScore WordMatch::ScoreDevice(std::uint32_t device, const Said& 
     const bool whole = std::ranges::search(said.spoken, variant).size() == variant.size();
     result.named = result.named || whole;
   }
+  result.missing = missing;
   result.score -= kMissing * missing + kUnexplained * result.unexplained;
   if (result.named) result.score += kWholeName;
   if (!own) result.score = kNever;  // only its area was named
   const bool near = !area.empty() && home_->house.devices[device].area == area;
-  if (near && !result.named) result.score += 1;
+  if (near && !result.named) result.score += kNear;
   return result;
 }
 
@@ -169,7 +171,27 @@ std::vector<WordMatch::DeviceScore> WordMatch::ScoreDevices(const Said& said,
   for (std::uint32_t device = 0; device < lexicon_.devices().size(); ++device) {
     scores.push_back(ScoreDevice(device, said, area));
   }
+  LevelUnnamed(area, scores);
   return scores;
+}
+
+// "the light", where all are called something light: a short name is no reason to take it. Those
+// in the speaker's area go before.
+void WordMatch::LevelUnnamed(std::string_view area, std::vector<DeviceScore>& scores) const {
+  const auto fits = [](const DeviceScore& score) {
+    return score.score > kNever / 2 && score.unexplained == 0;
+  };
+  double best = kNever;
+  for (const DeviceScore& score : scores) {
+    if (!fits(score)) continue;
+    if (score.named || score.missing == 0) return;
+    best = std::max(best, score.score);
+  }
+  for (std::size_t device = 0; device < scores.size(); ++device) {
+    if (!fits(scores[device])) continue;
+    const bool near = !area.empty() && home_->house.devices[device].area == area;
+    scores[device].score = best + (near ? kMargin : 0);
+  }
 }
 
 double WordMatch::ToolScore(std::uint32_t tool, const Said& said) const {

@@ -38,8 +38,9 @@ class WordMatch {
  private:
   struct DeviceScore {
     double score = 0;
-    bool named = false;  // a whole name or alias was said
-    double unexplained = 0;
+    bool named = false;      // a whole name or alias was said
+    double unexplained = 0;  // weight of what was said and is not its name
+    double missing = 0;      // weight of what its nearest name has and was not said
   };
   struct Candidate {
     std::uint32_t entry = 0;
@@ -55,6 +56,7 @@ class WordMatch {
   bool IsPartOfPhrase(const std::vector<Word>& words, std::size_t i) const;
   std::vector<DeviceScore> ScoreDevices(const Said& said, std::string_view area) const;
   DeviceScore ScoreDevice(std::uint32_t device, const Said& said, std::string_view area) const;
+  void LevelUnnamed(std::string_view area, std::vector<DeviceScore>& scores) const;
   double ToolScore(std::uint32_t tool, const Said& said) const;
   double ValueScore(const CatalogEntry& entry, const Said& said) const;
   std::vector<Candidate> Candidates(const Said& said, std::string_view area, bool& sure) const;

@@ -74,6 +74,23 @@ TEST_F(HomeAssistantTest, WordsThatNameSeveralDevicesLeaveThemAndMayAskBack) {
   EXPECT_GE(allowed.heads.size(), 1U);
 }
 
+TEST_F(HomeAssistantTest, OfDevicesNamedAlikeNoneIsFavouredButTheSpeakersAreaIs) {
+  Home home = SmallHome();
+  home.house.devices.push_back(home.house.devices.front());
+  home.house.devices.back().name = "very old standing desk lamp";
+  home.house.devices.back().aliases = {};
+  home.house.devices.front().name = "small desk lamp";
+  home.house.devices.front().aliases = {};
+  home.house.devices.front().area = "";
+  home.policy.examples.clear();
+  home_ = Made(std::move(home));
+  const auto allowed = home_->PromptFor("turn on the lamp", "").allowed;
+  EXPECT_TRUE(allowed.ask);
+  const float largest = *std::ranges::max_element(allowed.priors);
+  EXPECT_EQ(std::ranges::count(allowed.priors, largest), 2);
+  EXPECT_EQ(Favourite("turn on the lamp", "study"), "very old standing desk lamp: turn_on");
+}
+
 TEST_F(HomeAssistantTest, WordsThatNameNoDeviceLeaveWordsAndAskingBack) {
   const AllowedAnswers allowed = home_->PromptFor("turn on the rocket", "").allowed;
   EXPECT_THAT(allowed.heads, IsEmpty());
