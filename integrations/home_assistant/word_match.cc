@@ -181,16 +181,13 @@ void WordMatch::LevelUnnamed(std::string_view area, std::vector<DeviceScore>& sc
   const auto fits = [](const DeviceScore& score) {
     return score.score > kNever / 2 && score.unexplained == 0;
   };
-  double best = kNever;
   for (const DeviceScore& score : scores) {
-    if (!fits(score)) continue;
-    if (score.named || score.missing == 0) return;
-    best = std::max(best, score.score);
+    if (fits(score) && (score.named || score.missing == 0)) return;
   }
   for (std::size_t device = 0; device < scores.size(); ++device) {
     if (!fits(scores[device])) continue;
     const bool near = !area.empty() && home_->house.devices[device].area == area;
-    scores[device].score = best + (near ? kMargin : 0);
+    scores[device].score += kMissing * scores[device].missing + (near ? kMargin : 0);
   }
 }
 
