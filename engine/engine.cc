@@ -85,15 +85,14 @@ std::expected<void, std::string> Engine::Parts::CreateCache(int prefix_tokens) {
   const int needed = 2 * cache::BlocksFor(prefix_tokens) + worst;
   int blocks = needed;
   if (options.kv_pool_bytes > 0) {
-    blocks = static_cast<int>(std::min<std::uint64_t>(options.kv_pool_bytes / block_bytes,
-                                                      std::uint64_t{1} << 24));
+    blocks = static_cast<int>(
+        std::min<std::uint64_t>(options.kv_pool_bytes / block_bytes, std::uint64_t{1} << 24));
   }
   if (blocks < needed) {
-    return std::unexpected(
-        "engine.kv_pool_bytes is " + std::to_string(options.kv_pool_bytes) + ", but two prefixes " +
-        "and the longest command take " +
-        std::to_string(static_cast<std::uint64_t>(needed) * block_bytes) +
-        " bytes; raise it, or leave it out to have it computed");
+    return std::unexpected("engine.kv_pool_bytes is " + std::to_string(options.kv_pool_bytes) +
+                           ", but two prefixes " + "and the longest command take " +
+                           std::to_string(static_cast<std::uint64_t>(needed) * block_bytes) +
+                           " bytes; raise it, or leave it out to have it computed");
   }
   auto created = cache::KvCache::Create({transformer->kv_layout(), blocks});
   if (!created) return std::unexpected(created.error());
@@ -142,8 +141,8 @@ std::expected<std::unique_ptr<Engine>, std::string> Engine::Load(const EngineOpt
   auto chat_template = ChatTemplate::From(*file, *parts->tokenizer, options.chat_template);
   if (!chat_template) return std::unexpected(chat_template.error());
   parts->chat_template = std::make_unique<ChatTemplate>(std::move(*chat_template));
-  parts->trie = std::make_unique<TokenTrie>(TrieOf(*parts->tokenizer,
-                                                         parts->chat_template->end_of_turn()));
+  parts->trie =
+      std::make_unique<TokenTrie>(TrieOf(*parts->tokenizer, parts->chat_template->end_of_turn()));
   const int workers = options.workers > 0 ? options.workers : kernels::UsableCores();
   parts->team = std::make_unique<kernels::Team>(workers);
   auto weights = ModelWeights::Pack(*file, *config, *parts->team, [&](double fraction) {
@@ -155,12 +154,12 @@ std::expected<std::unique_ptr<Engine>, std::string> Engine::Load(const EngineOpt
   const int context_wanted =
       options.context_tokens_max > 0 ? options.context_tokens_max : kContextTokensDefault;
   const int context = std::min(context_wanted, config->context_tokens_max);
-  auto transformer = Transformer::Create(*config, *parts->weights,
-                                         {kStepRowsMax, 1, context}, *parts->team);
+  auto transformer =
+      Transformer::Create(*config, *parts->weights, {kStepRowsMax, 1, context}, *parts->team);
   if (!transformer) return std::unexpected(transformer.error());
   parts->transformer = std::move(*transformer);
-  parts->model = {config->name, config->architecture, std::string(*isa), workers, context,
-                  parts->weights->bytes()};
+  parts->model = {config->name, config->architecture,   std::string(*isa), workers,
+                  context,      parts->weights->bytes()};
   return std::unique_ptr<Engine>(new Engine(std::move(parts)));
 }
 
@@ -196,8 +195,7 @@ std::expected<PrefixInfo, std::string> Engine::SetPrefix(const PrefixSource& sou
 }
 
 std::expected<PrefixInfo, std::string> Engine::CheckPrefix(const PrefixSource& source) const {
-  const TokenizedPrefix prefix =
-      EncodePrefix(*parts_->tokenizer, *parts_->chat_template, source);
+  const TokenizedPrefix prefix = EncodePrefix(*parts_->tokenizer, *parts_->chat_template, source);
   PrefixInfo info;
   info.tokens = static_cast<int>(prefix.tokens.size());
   info.version = PrefixVersion(source.versions, prefix.tokens);

@@ -25,13 +25,13 @@ using Progress = std::function<void(std::string_view what, double fraction)>;
 
 struct EngineOptions {
   std::string model_path;
-  std::string chat_template;            // empty: from the file
-  int workers = 0;                      // 0: one per usable physical core
-  int context_tokens_max = 0;           // 0: the model's own; prompt + answer must fit
-  std::uint64_t kv_pool_bytes = 0;      // 0: two prefixes + one worst-case command, computed
-  int utterance_tokens_max = 256;       // longer requests are refused
+  std::string chat_template;        // empty: from the file
+  int workers = 0;                  // 0: one per usable physical core
+  int context_tokens_max = 0;       // 0: the model's own; prompt + answer must fit
+  std::uint64_t kv_pool_bytes = 0;  // 0: two prefixes + one worst-case command, computed
+  int utterance_tokens_max = 256;   // longer requests are refused
   int answer_tokens_max = 64;
-  int queue_length_max = 16;            // submitted and not finished
+  int queue_length_max = 16;  // submitted and not finished
 };
 
 struct PrefixSection {

@@ -66,9 +66,9 @@ class Planner {
       }
       const int columns = static_cast<int>(tensor->dims[0]);
       const int rows = static_cast<int>(tensor->dims[1]);
-      const bool fuses = projection.part_count > 0 &&
-                         projection.parts[static_cast<std::size_t>(projection.part_count - 1)]
-                                 .format == *format;
+      const bool fuses =
+          projection.part_count > 0 &&
+          projection.parts[static_cast<std::size_t>(projection.part_count - 1)].format == *format;
       if (!fuses) ++projection.part_count;
       auto& part = projection.parts[static_cast<std::size_t>(projection.part_count - 1)];
       if (!fuses) {

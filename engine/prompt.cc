@@ -8,7 +8,7 @@
 namespace engine {
 
 TokenizedPrefix EncodePrefix(const Tokenizer& tokenizer, const ChatTemplate& chat_template,
-                          const PrefixSource& source) {
+                             const PrefixSource& source) {
   TokenizedPrefix prefix;
   std::vector<TokenId>& tokens = prefix.tokens;
   std::size_t counted = 0;

@@ -22,7 +22,7 @@ struct TokenizedPrefix {
 };
 
 TokenizedPrefix EncodePrefix(const Tokenizer& tokenizer, const ChatTemplate& chat_template,
-                          const PrefixSource& source);
+                             const PrefixSource& source);
 
 // Appends the request part to `out`.
 void EncodeRequest(const Tokenizer& tokenizer, const ChatTemplate& chat_template,

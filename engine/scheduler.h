@@ -37,8 +37,7 @@ class Scheduler {
   void SetLanguage(const CatalogAutomaton* automaton, std::string prefix_version);
 
   // prompt: prefix and request tokens.
-  [[nodiscard]] std::expected<void, Rejection> Submit(Request request,
-                                                      std::vector<TokenId> prompt);
+  [[nodiscard]] std::expected<void, Rejection> Submit(Request request, std::vector<TokenId> prompt);
   bool Cancel(std::uint64_t id);
   bool Idle() const { return queue_.empty(); }
   int queue_length() const { return static_cast<int>(queue_.size()); }

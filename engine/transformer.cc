@@ -88,8 +88,7 @@ void Transformer::Parts::Gather(std::span<const StepSlice> step_slices) {
     assert(!slice.tokens.empty());
     const int count = static_cast<int>(slice.tokens.size());
     assert(slice.first_position + count <= limits.context_tokens_max);
-    assert(static_cast<int>(slice.blocks.size()) >=
-           cache::BlocksFor(slice.first_position + count));
+    assert(static_cast<int>(slice.blocks.size()) >= cache::BlocksFor(slice.first_position + count));
     for (int i = 0; i < count; ++i) {
       const bool last = i + 1 == count;
       if (slice.logits == StepSlice::Logits::kAll ||
@@ -283,8 +282,7 @@ std::expected<std::unique_ptr<Transformer>, std::string> Transformer::Create(
   parts->team = &team;
   parts->limits = limits;
   parts->layout = {config.layer_count, config.kv_head_count, config.head_dim};
-  parts->shape = {config.head_count, config.kv_head_count, config.head_dim,
-                  config.attention_scale};
+  parts->shape = {config.head_count, config.kv_head_count, config.head_dim, config.attention_scale};
   parts->activations = std::move(*activations);
   parts->rows.reserve(static_cast<std::size_t>(limits.step_rows_max));
   parts->logit_rows.reserve(static_cast<std::size_t>(limits.step_rows_max));

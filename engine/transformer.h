@@ -23,9 +23,9 @@ namespace engine {
 
 // Consecutive tokens of one sequence.
 struct StepSlice {
-  std::span<const TokenId> tokens;             // not empty
-  int first_position = 0;                      // of tokens[0]
-  std::span<std::byte* const> blocks;          // bases, for all positions up to the last token
+  std::span<const TokenId> tokens;     // not empty
+  int first_position = 0;              // of tokens[0]
+  std::span<std::byte* const> blocks;  // bases, for all positions up to the last token
   enum class Logits { kNone, kLast, kAll } logits = Logits::kLast;
 };
 
