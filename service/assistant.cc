@@ -119,7 +119,7 @@ Assistant::Outcome Assistant::Turn(bool may_sleep) {
   }
   ShowState();
   if (taken.Has(Signal::kStop)) return Outcome::kStop;
-  return transport_.taken_over() ? Outcome::kTakenOver : Outcome::kGoOn;
+  return is_taken_over_ ? Outcome::kTakenOver : Outcome::kGoOn;
 }
 
 Assistant::Time Assistant::WakeTime() const {
@@ -148,6 +148,12 @@ void Assistant::Take(Inbound inbound) {
     Reject(*rejected);
   } else if (const auto* cancellation = std::get_if<Cancellation>(&inbound)) {
     Cancel(*cancellation);
+  } else if (const auto* other = std::get_if<OtherService>(&inbound)) {
+    if (other->is_online) {
+      is_taken_over_ = true;
+    } else {
+      outbox_.RepublishRetained();  // an old connection's last will, for example
+    }
   } else if (const auto* ignored = std::get_if<Ignored>(&inbound)) {
     metrics_.NoteIgnored();
     LogEvent(LogLevel::kInfo, "ignored", {{"reason", ignored->reason}});
@@ -375,7 +381,7 @@ void Assistant::Stop(milliseconds patience) {
       Reject({command->id, command->reply, CommandError::kNotReady, "I am being switched off."});
     }
   }
-  outbox_.SetRetained(Text(topics_.Own("status"), "offline"));
+  if (!is_taken_over_) outbox_.SetRetained(Text(topics_.Own("status"), "offline"));
   outbox_.Pump();
   transport_.Close(patience);
 }

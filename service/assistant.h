@@ -49,12 +49,14 @@ class Assistant {
   // From now on commands are served. The engine has its prefix and outlives this.
   void Serve(engine::Engine& engine, const engine::PrefixInfo& prefix);
 
+  // kTakenOver: another service with this node has come, and this one has to end.
   enum class Outcome { kGoOn, kStop, kTakenOver };
   // Handles what waits and runs one step of the engine. Sleeps while there is nothing to do, unless
   // told not to (in the midst of long work).
   Outcome Turn(bool may_sleep);
 
-  // Ends what runs with an error each, says offline and closes the connection.
+  // Ends what runs with an error each, says offline (unless another service is online in its place)
+  // and closes the connection.
   void Stop(std::chrono::milliseconds patience);
 
  private:
@@ -96,6 +98,7 @@ class Assistant {
   engine::PrefixInfo prefix_;
   std::map<std::uint64_t, Running> running_;
   std::uint64_t next_key_ = 1;
+  bool is_taken_over_ = false;
   State state_ = State::kLoading;
   State shown_state_ = State::kError;
   std::uint64_t connection_count_ = 0;

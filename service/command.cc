@@ -129,6 +129,7 @@ Inbound CommandReader::Read(const InboundMessage& message) const {
     if (message.payload == "online") return HomeAssistantStarted{};
     return Ignored{"status"};
   }
+  if (meaning.kind == Topics::Kind::kOwnStatus) return OtherService{message.payload == "online"};
   if (message.retained) return Ignored{"retained"};
   if (meaning.kind == Topics::Kind::kCancel) return Cancellation{meaning.client, meaning.id};
   if (meaning.kind == Topics::Kind::kAsk) return ReadAsk(message);

@@ -78,11 +78,17 @@ struct Cancellation {
 
 struct HomeAssistantStarted {};
 
+// Somebody else said on this node's status topic that the node is online, or offline.
+struct OtherService {
+  bool is_online = false;
+};
+
 struct Ignored {
   std::string_view reason;  // one word, for log and metrics
 };
 
-using Inbound = std::variant<Command, Rejected, Cancellation, HomeAssistantStarted, Ignored>;
+using Inbound =
+    std::variant<Command, Rejected, Cancellation, HomeAssistantStarted, OtherService, Ignored>;
 
 struct CommandOptions {
   std::size_t utterance_bytes_max = 1000;

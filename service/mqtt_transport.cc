@@ -1,6 +1,10 @@
 #include "service/mqtt_transport.h"
 
+#include <arpa/inet.h>
 #include <mqtt/async_client.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -21,7 +25,7 @@ constexpr std::size_t kInFlightMax = 256;
 constexpr milliseconds kFirstRetry{1000};
 constexpr milliseconds kLongestRetry{30000};
 constexpr std::chrono::seconds kConnectPatience{10};
-constexpr int kSessionTakenOver = 0x8e;  // MQTT 5, 2.4
+constexpr std::chrono::seconds kSubscribePatience{5};
 
 enum class Phase { kApart, kConnecting, kConnected };
 
@@ -52,8 +56,10 @@ bool IsLoopback(std::string_view host) {
   return host == "localhost" || host == "[::1]";
 }
 
+// Paho 1.2 gives the broker's reason as the return code.
 std::string RefusalSentence(int reason, int code, const std::string& url) {
   const std::string at = "The broker at " + url;
+  if (reason <= 0x80 && code > 0x80 && code < 0xff) reason = code;
   switch (reason) {
     case 0x84:
       return at + " does not speak MQTT 5; use one that does (Mosquitto 2.0, for example).";
@@ -62,7 +68,8 @@ std::string RefusalSentence(int reason, int code, const std::string& url) {
     case 0x86:
       return at + " refused user name or password; check mqtt.username and mqtt.password_file.";
     case 0x87:
-      return at + " does not allow this user to connect; check its access list.";
+      return at + " does not let this user in; check mqtt.username, mqtt.password_file and the " +
+             "broker's access list.";
     case 0x88:
     case 0x89:
       return at + " is busy or unavailable; trying again.";
@@ -126,12 +133,10 @@ struct MqttTransport::Connection : public mqtt::callback, public mqtt::iaction_l
         callbacks(std::move(to_call)),
         client(options.url, options.client_id,
                mqtt::create_options_builder().mqtt_version(MQTTVERSION_5).finalize()),
-        deliveries(*this) {
+        deliveries(*this),
+        subscriptions(*this) {
     client.set_callback(*this);
-    client.set_disconnected_handler([this](const mqtt::properties&, mqtt::ReasonCode reason) {
-      if (static_cast<int>(reason) == kSessionTakenOver) taken_over.store(true);
-      Lost();
-    });
+    client.set_disconnected_handler([this](const mqtt::properties&, mqtt::ReasonCode) { Lost(); });
   }
 
   // The broker's answers to publishes. The context of each is its PublishId.
@@ -141,6 +146,17 @@ struct MqttTransport::Connection : public mqtt::callback, public mqtt::iaction_l
     void on_success(const mqtt::token& token) override {
       const auto id = reinterpret_cast<std::uintptr_t>(token.get_user_context());
       connection.acknowledged[id % kInFlightMax].store(id, std::memory_order_release);
+      connection.callbacks.acknowledged();
+    }
+    Connection& connection;
+  };
+
+  // The broker's answers to subscriptions.
+  struct Subscriptions : public mqtt::iaction_listener {
+    explicit Subscriptions(Connection& owner) : connection(owner) {}
+    void on_failure(const mqtt::token&) override {}  // like no answer: the patience ends
+    void on_success(const mqtt::token&) override {
+      connection.subscriptions_missing.fetch_sub(1);
       connection.callbacks.acknowledged();
     }
     Connection& connection;
@@ -156,6 +172,7 @@ struct MqttTransport::Connection : public mqtt::callback, public mqtt::iaction_l
   }
 
   void connected(const std::string&) override {
+    SendAtOnce();
     failure_reason.store(0);
     failure_code.store(0);
     count.fetch_add(1);
@@ -167,6 +184,8 @@ struct MqttTransport::Connection : public mqtt::callback, public mqtt::iaction_l
     if (phase.exchange(Phase::kApart) != Phase::kApart) callbacks.connection_changed();
   }
 
+  void Drop();
+  void SendAtOnce() const;
   void message_arrived(mqtt::const_message_ptr message) override;
   mqtt::connect_options ConnectOptions() const;
 
@@ -174,11 +193,12 @@ struct MqttTransport::Connection : public mqtt::callback, public mqtt::iaction_l
   const Callbacks callbacks;
   mqtt::async_client client;
   Deliveries deliveries;
+  Subscriptions subscriptions;
   std::atomic<Phase> phase{Phase::kApart};
   std::atomic<std::uint64_t> count{0};
+  std::atomic<int> subscriptions_missing{0};
   std::atomic<int> failure_reason{0};
   std::atomic<int> failure_code{0};
-  std::atomic<bool> taken_over{false};
   // Slot id % kInFlightMax holds the id when it is acknowledged.
   std::array<std::atomic<std::uint64_t>, kInFlightMax> acknowledged{};
 
@@ -190,8 +210,40 @@ struct MqttTransport::Connection : public mqtt::callback, public mqtt::iaction_l
   SteadyClock::time_point connecting_since{};
   milliseconds retry = kFirstRetry;
   std::uint64_t retry_reset_at = 0;
+  SteadyClock::time_point subscribe_until{};
   std::string exception_text;
 };
+
+void MqttTransport::Connection::Drop() {
+  try {
+    client.disconnect(0);
+  } catch (const std::exception&) {  // it is gone already
+  }
+  subscriptions_missing.store(0);
+  Lost();
+}
+
+// Paho leaves Nagle's algorithm on, which holds a small packet back until the other side has
+// acknowledged the one before, up to 40 ms: longer than many a command takes. It also keeps its
+// socket to itself, so this looks for ours by the port that it is connected to.
+void MqttTransport::Connection::SendAtOnce() const {
+  constexpr int kDescriptorsMax = 256;
+  const std::string port(Split(options.url).port);
+  for (int descriptor = 0; descriptor < kDescriptorsMax; ++descriptor) {
+    sockaddr_storage peer{};
+    socklen_t length = sizeof peer;
+    if (getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &length) != 0) continue;
+    in_port_t peer_port = 0;
+    if (peer.ss_family == AF_INET) {
+      peer_port = reinterpret_cast<const sockaddr_in&>(peer).sin_port;
+    } else if (peer.ss_family == AF_INET6) {
+      peer_port = reinterpret_cast<const sockaddr_in6&>(peer).sin6_port;
+    }
+    if (std::to_string(ntohs(peer_port)) != port) continue;
+    const int on = 1;
+    setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+}
 
 void MqttTransport::Connection::message_arrived(mqtt::const_message_ptr message) {
   if (!message) return;
@@ -271,7 +323,9 @@ SteadyClock::time_point MqttTransport::Maintain(SteadyClock::time_point now) {
       at.retry = kFirstRetry;
       at.next_try = now;  // a lost connection is tried again at once
     }
-    return SteadyClock::time_point::max();
+    if (at.subscriptions_missing.load() <= 0) return SteadyClock::time_point::max();
+    if (now < at.subscribe_until) return at.subscribe_until;
+    at.Drop();
   }
   if (at.phase.load() == Phase::kConnecting) {
     const auto patience_ends = at.connecting_since + 2 * kConnectPatience;
@@ -298,16 +352,9 @@ bool MqttTransport::connected() const { return connection_->phase.load() == Phas
 
 std::uint64_t MqttTransport::connection_count() const { return connection_->count.load(); }
 
-bool MqttTransport::taken_over() const { return connection_->taken_over.load(); }
-
 std::string MqttTransport::trouble() const {
   const Connection& at = *connection_;
   if (connected()) return {};
-  if (taken_over()) {
-    return "Another program connected to the broker at " + at.options.url + " as \"" +
-           at.options.client_id + "\". Two services can't share a node: give one of them another " +
-           "mqtt.node in its assistant.yaml.";
-  }
   if (!at.exception_text.empty()) {
     return "The broker at " + at.options.url + " can't be used: " + at.exception_text + ".";
   }
@@ -327,7 +374,11 @@ void MqttTransport::Subscribe(const std::vector<std::string>& filters) {
                                             ? mqtt::subscribe_options::SEND_RETAINED_ON_SUBSCRIBE
                                             : mqtt::subscribe_options::DONT_SEND_RETAINED);
   try {
-    for (const std::string& filter : filters) connection_->client.subscribe(filter, 1, options);
+    connection_->subscriptions_missing.store(static_cast<int>(filters.size()));
+    connection_->subscribe_until = SteadyClock::now() + kSubscribePatience;
+    for (const std::string& filter : filters) {
+      connection_->client.subscribe(filter, 1, nullptr, connection_->subscriptions, options);
+    }
   } catch (const std::exception& failure) {
     connection_->exception_text = failure.what();
     connection_->Lost();

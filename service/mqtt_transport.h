@@ -3,7 +3,8 @@
 // Clean start, session expiry 0: the session ends with the connection, so that a command sent
 // while the service was away is never acted on later. The last will says offline. Reconnecting is
 // our own (Maintain): 1 s, 2 s, 4 s ... 30 s, without end. No Paho buffering, no Paho consumer
-// queue (it is unbounded). Paho's threads run the callbacks; these copy and push.
+// queue (it is unbounded). Paho's threads run the callbacks; these copy and push. A connection
+// whose subscriptions the broker does not confirm in time is dropped: a service must not be deaf.
 //
 // Thread: the engine thread, except for the callbacks.
 #pragma once
@@ -46,7 +47,6 @@ class MqttTransport : public Transport {
       std::chrono::steady_clock::time_point now) override;
   bool connected() const override;
   std::uint64_t connection_count() const override;
-  bool taken_over() const override;
   std::string trouble() const override;
   void Subscribe(const std::vector<std::string>& filters) override;
   PublishId Publish(const OutboundMessage& message) override;

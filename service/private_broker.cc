@@ -96,7 +96,7 @@ std::expected<PrivateBroker, std::string> PrivateBroker::Start(const std::string
 std::expected<void, std::string> PrivateBroker::Launch() {
   std::ofstream out(file_);
   out << "listener " << port_ << " 127.0.0.1\n"
-      << "allow_anonymous true\npersistence false\nlog_dest none\n";
+      << "allow_anonymous true\npersistence false\nset_tcp_nodelay true\nlog_dest none\n";
   out.close();
   if (!out) return std::unexpected(file_ + " can't be written; check the folder's owner.");
   const pid_t parent = getpid();

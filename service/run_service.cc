@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <random>
 #include <thread>
 #include <utility>
 
@@ -72,7 +73,10 @@ std::expected<MqttOptions, std::string> MqttOptionsFor(const Config& config,
   if (!password) return std::unexpected(password.error());
   MqttOptions options;
   options.url = url;
-  options.client_id = "inglenook-" + config.topics.base + "-" + config.topics.node;
+  // Not the same for two services with one node: the broker would throw them out in turn, for
+  // ever, and neither would know why.
+  options.client_id = "inglenook-" + config.topics.base + "-" + config.topics.node + "-" +
+                      std::to_string(std::random_device()());
   options.username = config.mqtt.username;
   options.password = std::move(*password);
   options.ca_file = config.mqtt.ca_file;
@@ -203,10 +207,13 @@ std::expected<void, std::string> Service::Serve() {
   }
   Assistant::Outcome outcome = Assistant::Outcome::kGoOn;
   while (outcome == Assistant::Outcome::kGoOn) outcome = Turn(true);
-  if (outcome == Assistant::Outcome::kTakenOver) return std::unexpected(transport_.trouble());
   LogEvent(LogLevel::kInfo, "stopping");
   assistant_.Stop(kGoodbyePatience);
-  return {};
+  if (outcome == Assistant::Outcome::kStop) return {};
+  return std::unexpected("Another Inglenook has come to this broker as \"" + config_.topics.base +
+                         "/" + config_.topics.node +
+                         "\", so this one stops. Two services can't share a node: give one of " +
+                         "them another mqtt.node in its assistant.yaml.");
 }
 
 std::expected<void, std::string> Service::Run(const Config& config,

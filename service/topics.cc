@@ -53,7 +53,8 @@ std::string Topics::Cancel(std::string_view client, std::string_view id) const {
 }
 
 std::vector<std::string> Topics::Subscriptions() const {
-  return {Own("request/+"), Own("ask"), Own("cancel/+/+"), home_assistant_root_ + "status"};
+  return {Own("request/+"), Own("ask"), Own("cancel/+/+"), Own("status"),
+          home_assistant_root_ + "status"};
 }
 
 Topics::Meaning Topics::Read(std::string_view topic) const {
@@ -61,6 +62,7 @@ Topics::Meaning Topics::Read(std::string_view topic) const {
   if (!topic.starts_with(root_)) return {};
   std::string_view rest = topic.substr(root_.size());
   const std::string_view name = TakeLevel(rest);
+  if (name == "status" && rest.empty()) return {Kind::kOwnStatus, {}, {}};
   if (name == "ask" && rest.empty()) return {Kind::kAsk, "ask", {}};
   const std::string_view client = TakeLevel(rest);
   if (!IsTopicName(client)) return {};

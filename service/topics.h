@@ -6,6 +6,7 @@
 //   request/<client>                       in: a command as JSON
 //   ask                                    in: a command as plain text
 //   cancel/<client>/<id>                   in
+//   status                                 in, too: another service that says it is this node
 //
 // Thread: any; never changes.
 #pragma once
@@ -25,7 +26,7 @@ bool IsCommandId(std::string_view text);
 
 class Topics {
  public:
-  enum class Kind { kRequest, kAsk, kCancel, kHomeAssistantStatus, kUnknown };
+  enum class Kind { kRequest, kAsk, kCancel, kOwnStatus, kHomeAssistantStatus, kUnknown };
   struct Meaning {
     Kind kind = Kind::kUnknown;
     std::string client;

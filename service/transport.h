@@ -60,9 +60,6 @@ class Transport {
   // Counts connections made; a change means that subscriptions and unacknowledged messages of the
   // earlier one are gone.
   virtual std::uint64_t connection_count() const = 0;
-  // Whether another client with the same id took the connection over: two services with one node
-  // would take it from each other for ever, so this one has to end.
-  virtual bool taken_over() const = 0;
   // Why there is no connection: a sentence with the way out; empty when there is one.
   virtual std::string trouble() const = 0;
 

@@ -204,6 +204,7 @@ TEST(BrokerFlow, OfTwoServicesWithOneNodeTheEarlierEndsWithASentence) {
 TEST(BrokerFlow, WithoutAConfiguredBrokerThereIsAPrivateOneThatIsRevivedAndEnds) {
   TestService service({});
   ASSERT_TRUE(WaitForOutput(service, "state=ready", 60)) << service.process().Output();
+  ASSERT_TRUE(WaitForOutput(service, "event=connected", 60)) << service.process().Output();
   const std::string address =
       support::FileText(service.runtime_folder() + "/inglenook/inglenook-t.json");
   ASSERT_FALSE(address.empty());

@@ -228,14 +228,23 @@ TEST_F(AssistantTest, StoppingAnswersEverybodyAndSaysOffline) {
   EXPECT_EQ(transport_.On("inglenook/home/status").back(), "offline");
 }
 
+TEST_F(AssistantTest, SaysOnlineAgainWhenAnOldConnectionsWillSaysOffline) {
+  assistant_->Serve(*engine_, prefix_);
+  Turns(1);
+  ASSERT_TRUE(queue_.TryPushReserved(service::OtherService{false}));
+  Turns(2);
+  EXPECT_THAT(transport_.On("inglenook/home/status"), ElementsAre("online", "online"));
+}
+
 TEST_F(AssistantTest, TellsItsCallerToStopWhenAnotherServiceTookItsPlace) {
   assistant_->Serve(*engine_, prefix_);
   EXPECT_EQ(assistant_->Turn(false), Assistant::Outcome::kGoOn);
-  transport_.is_taken_over = true;
-  EXPECT_EQ(assistant_->Turn(false), Assistant::Outcome::kTakenOver);
-  transport_.is_taken_over = false;
   queue_.Raise(service::Signal::kStop);
   EXPECT_EQ(assistant_->Turn(true), Assistant::Outcome::kStop);
+  ASSERT_TRUE(queue_.TryPushReserved(service::OtherService{true}));
+  EXPECT_EQ(assistant_->Turn(false), Assistant::Outcome::kTakenOver);
+  assistant_->Stop(std::chrono::milliseconds(0));
+  EXPECT_THAT(transport_.On("inglenook/home/status"), ElementsAre("online"));
 }
 
 }  // namespace

@@ -17,7 +17,6 @@ class FakeTransport : public service::Transport {
   }
   bool connected() const override { return connected_; }
   std::uint64_t connection_count() const override { return connection_count_; }
-  bool taken_over() const override { return is_taken_over; }
   std::string trouble() const override { return connected_ ? "" : "The fake broker is away."; }
   void Subscribe(const std::vector<std::string>& filters) override { subscribed = filters; }
   service::PublishId Publish(const service::OutboundMessage& message) override;
@@ -32,7 +31,6 @@ class FakeTransport : public service::Transport {
 
   bool acknowledges_at_once = true;
   std::size_t in_flight_max = 1000;
-  bool is_taken_over = false;
   std::vector<std::string> subscribed;
   std::vector<service::OutboundMessage> published;
 

@@ -47,9 +47,9 @@ int FreePort() {
 }
 
 TestBroker::TestBroker(const std::string& more) : port_(FreePort()) {
-  folder_.Write("mosquitto.conf", "listener " + std::to_string(port_) + " 127.0.0.1\n" +
-                                      "user root\npersistence false\nset_tcp_nodelay true\n" +
-                                      more);
+  folder_.Write("mosquitto.conf",
+                "listener " + std::to_string(port_) + " 127.0.0.1\n" +
+                    "user root\npersistence false\nset_tcp_nodelay true\nlog_type all\n" + more);
   Start();
 }
 

@@ -21,7 +21,7 @@ class TestBroker {
   void Start();
   void Kill();
   std::string url() const;
-  int port() const { return port_; }
+  std::string log() const { return process_->Output(); }
 
  private:
   TestFolder folder_;
