@@ -1,7 +1,8 @@
 // y = W x for one to many rows of activations, weights in packed panels.
 //
 // The arithmetic contract (version kArithmeticContract): an exact int32 dot over each 32-block,
-// then one float fma per block, blocks in K order; nothing else touches the accumulator. So a row's
+// then one float fma per block (Q4_1 takes a second one for the minimum), blocks in K order; F16
+// and BF16 take one fma per weight in K order. Nothing else touches the accumulator. So a row's
 // result does not depend on the number of rows, on the row's index, on workers or instruction sets.
 // F32 matrices go through oneDNN, at every row count, in calls whose shape never depends on it.
 #pragma once
