@@ -57,8 +57,9 @@ std::expected<Activations, std::string> Activations::Allocate(const ModelConfig&
     result.attention = carver.Floats(rows * query);
     result.gate_up = carver.Floats(rows * 2 * ffn);
     result.hidden = carver.Floats(rows * ffn);
+    // Each slice of a step has its own part, rounded up: no more than that of single rows.
     result.attention_scratch =
-        carver.Floats(kernels::AttentionScratchFloats(shape, step_rows_max, context_tokens_max));
+        carver.Floats(rows * kernels::AttentionScratchFloats(shape, 1, context_tokens_max));
     result.cosines = carver.Floats(context * pairs);
     result.sines = carver.Floats(context * pairs);
     result.logits = carver.Floats(static_cast<std::size_t>(logit_rows_max) *

@@ -48,8 +48,8 @@ struct Engine::Parts {
   std::unique_ptr<ModelWeights> weights;
   std::unique_ptr<Transformer> transformer;
   std::unique_ptr<cache::KvCache> cache;  // from the first SetPrefix on
-  std::unique_ptr<Scheduler> scheduler;
   std::unique_ptr<CatalogAutomaton> automaton;
+  std::unique_ptr<Scheduler> scheduler;
   std::vector<TokenId> prefix;
   std::uint32_t generation = 0;  // of the pinned prefix; 0: none
 
@@ -62,6 +62,7 @@ struct Engine::Parts {
   }
   std::expected<void, std::string> CheckContext(int prefix_tokens) const;
   std::expected<void, std::string> CreateCache(int prefix_tokens);
+  std::expected<void, std::string> CheckCache(int prefix_tokens) const;
   std::expected<void, std::string> Warm(const std::vector<TokenId>& tokens,
                                         const Progress& progress);
 };
@@ -90,7 +91,7 @@ std::expected<void, std::string> Engine::Parts::CreateCache(int prefix_tokens) {
   }
   if (blocks < needed) {
     return std::unexpected("engine.kv_pool_bytes is " + std::to_string(options.kv_pool_bytes) +
-                           ", but two prefixes " + "and the longest command take " +
+                           ", but two prefixes and the longest command take " +
                            std::to_string(static_cast<std::uint64_t>(needed) * block_bytes) +
                            " bytes; raise it, or leave it out to have it computed");
   }
@@ -101,6 +102,19 @@ std::expected<void, std::string> Engine::Parts::CreateCache(int prefix_tokens) {
       *transformer, *cache, *trie,
       Scheduler::Limits{options.queue_length_max, options.answer_tokens_max});
   return {};
+}
+
+// A later prefix may be longer than the one that the pool was made for. A command shares its whole
+// blocks and copies the last one when that is partly filled.
+std::expected<void, std::string> Engine::Parts::CheckCache(int prefix_tokens) const {
+  const int copied = prefix_tokens % cache::KvLayout::kBlockTokens == 0 ? 0 : 1;
+  const int needed = cache::BlocksFor(prefix_tokens + request_tokens_max()) + copied;
+  const int blocks = cache->stats().blocks_total;
+  if (needed <= blocks) return {};
+  return std::unexpected("the prefix of " + std::to_string(prefix_tokens) +
+                         " tokens and the longest command take " + std::to_string(needed) +
+                         " blocks of keys and values, but the pool has " + std::to_string(blocks) +
+                         "; raise engine.kv_pool_bytes, or start anew");
 }
 
 // Computes what the cache lacks of the prefix and pins it; then lets the earlier one go.
@@ -178,10 +192,9 @@ std::expected<PrefixInfo, std::string> Engine::SetPrefix(const PrefixSource& sou
   if (!unspellable.empty()) return std::unexpected(unspellable);
 
   TokenizedPrefix prefix = EncodePrefix(*parts_->tokenizer, *parts_->chat_template, source);
-  if (parts_->cache == nullptr) {
-    const auto created = parts_->CreateCache(info->tokens);
-    if (!created) return std::unexpected(created.error());
-  }
+  const auto has_room = parts_->cache == nullptr ? parts_->CreateCache(info->tokens)
+                                                 : parts_->CheckCache(info->tokens);
+  if (!has_room) return std::unexpected(has_room.error());
   const auto start = Clock::now();
   const auto warmed = parts_->Warm(prefix.tokens, progress);
   if (!warmed) return std::unexpected(warmed.error());

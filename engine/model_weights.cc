@@ -3,13 +3,12 @@
 #include <cassert>
 #include <cstddef>
 #include <cstring>
-#include <optional>
 #include <utility>
 
 namespace engine {
 namespace {
 
-std::optional<kernels::WeightFormat> FormatOf(TensorType type) {
+kernels::WeightFormat FormatOf(TensorType type) {
   switch (type) {
     case TensorType::kF32:
       return kernels::WeightFormat::kF32;
@@ -23,9 +22,9 @@ std::optional<kernels::WeightFormat> FormatOf(TensorType type) {
       return kernels::WeightFormat::kQ4_0;
     case TensorType::kQ4_1:
       return kernels::WeightFormat::kQ4_1;
-    default:
-      return std::nullopt;
   }
+  assert(false);
+  return kernels::WeightFormat::kF32;
 }
 
 // A matrix to be packed: where its rows are in the file, where the result is noted.
@@ -57,32 +56,25 @@ class Planner {
     for (const Source& source : sources) {
       const TensorInfo* tensor = file_.FindTensor(source.name);
       assert(tensor != nullptr);
-      const auto format = FormatOf(tensor->type);
-      if (!format) {
-        error_ = file_.name() + ": tensor '" + source.name + "' has type " +
-                 std::string(TypeName(tensor->type)) +
-                 ", which weights can't have yet; use a file quantized as Q4_0, Q4_1 or Q8_0";
-        return;
-      }
+      const kernels::WeightFormat format = FormatOf(tensor->type);
       const int columns = static_cast<int>(tensor->dims[0]);
       const int rows = static_cast<int>(tensor->dims[1]);
       const bool fuses =
           projection.part_count > 0 &&
-          projection.parts[static_cast<std::size_t>(projection.part_count - 1)].format == *format;
+          projection.parts[static_cast<std::size_t>(projection.part_count - 1)].format == format;
       if (!fuses) ++projection.part_count;
       auto& part = projection.parts[static_cast<std::size_t>(projection.part_count - 1)];
       if (!fuses) {
-        part = {*format, 0, columns, nullptr};
+        part = {format, 0, columns, nullptr};
         plans_.push_back({&part, {}});
       }
-      AppendRows(*tensor, source.rotated, rows, kernels::StoredRowBytes(*format, columns));
+      AppendRows(*tensor, source.rotated, rows, kernels::StoredRowBytes(format, columns));
       part.rows += rows;
       projection.rows += rows;
     }
   }
 
   std::vector<Plan>& plans() { return plans_; }
-  const std::string& error() const { return error_; }
 
  private:
   void AppendRows(const TensorInfo& tensor, bool rotated, int rows, std::size_t row_bytes) {
@@ -99,7 +91,6 @@ class Planner {
   const GgufFile& file_;
   const ModelConfig& config_;
   std::vector<Plan> plans_;
-  std::string error_;
 };
 
 std::vector<float> FloatTensor(const GgufFile& file, const std::string& name) {
@@ -169,7 +160,6 @@ std::expected<ModelWeights, std::string> ModelWeights::Pack(
     planner.Add(layer.gate_up, {{prefix + "ffn_gate.weight"}, {prefix + "ffn_up.weight"}});
     planner.Add(layer.ffn_down, {{prefix + "ffn_down.weight"}});
   }
-  if (!planner.error().empty()) return std::unexpected(planner.error());
 
   std::size_t bytes = 0;
   for (const Plan& plan : planner.plans()) bytes += MatrixBytes(*plan.target);

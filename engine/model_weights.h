@@ -12,7 +12,6 @@
 #include <expected>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/gguf_file.h"
@@ -41,8 +40,8 @@ struct LayerWeights {
 
 class ModelWeights {
  public:
-  // Packs all tensors. Returns: a sentence when the memory can't be had, a number or scale is not
-  // finite, or a tensor's type is not one that this projection takes.
+  // Packs all tensors. Returns: a sentence when the memory can't be had, or a number or scale is
+  // not finite.
   [[nodiscard]] static std::expected<ModelWeights, std::string> Pack(
       const GgufFile& file, const ModelConfig& config, kernels::Team& team,
       const std::function<void(double)>& progress);
