@@ -1,6 +1,5 @@
 #include "engine/model_config.h"
 
-#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cmath>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 #include <vector>
 
 namespace integrations::home_assistant {

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <limits>
 #include <set>
-#include <utility>
 
 #include "integrations/home_assistant/words.h"
 
