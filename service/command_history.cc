@@ -93,10 +93,12 @@ std::vector<CommandHistory::Acted> CommandHistory::WriteFileAnew(std::int64_t no
   if (descriptor_ >= 0) close(descriptor_);
   const std::string fresh = file_ + ".new";
   descriptor_ = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-  AppendLine(text);
-  if (descriptor_ < 0 || rename(fresh.c_str(), file_.c_str()) != 0) {
+  if (descriptor_ < 0 || !AppendLine(text) || rename(fresh.c_str(), file_.c_str()) != 0) {
     file_trouble_ = file_ + " can't be written (" + std::strerror(errno) +
                     "): after a restart a command that is sent again would be done again.";
+    // What the old file holds stays, and goes on if it can.
+    if (descriptor_ >= 0) close(descriptor_);
+    descriptor_ = open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   }
   appended_count_ = 0;
   return kept;
@@ -115,12 +117,14 @@ std::optional<CommandHistory::Acted> CommandHistory::ActedFrom(std::string_view 
   return acted;
 }
 
-void CommandHistory::AppendLine(const std::string& line) {
-  if (descriptor_ < 0) return;
-  if (write(descriptor_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
-    file_trouble_ = file_ + " can't be written: " + std::strerror(errno) + ".";
-  }
+bool CommandHistory::AppendLine(const std::string& line) {
+  if (descriptor_ < 0) return false;
   ++appended_count_;
+  if (write(descriptor_, line.data(), line.size()) == static_cast<ssize_t>(line.size())) {
+    return true;
+  }
+  file_trouble_ = file_ + " can't be written: " + std::strerror(errno) + ".";
+  return false;
 }
 
 const CommandHistory::Entry* CommandHistory::Find(std::string_view client,
@@ -174,7 +178,7 @@ void CommandHistory::NoteBegin(std::string_view client, std::string_view id,
 void CommandHistory::NoteActing(std::string_view client, std::string_view id,
                                 std::int64_t now_unix_ms) {
   if (file_.empty()) return;
-  AppendLine(LineOf(now_unix_ms, client, id));
+  (void)AppendLine(LineOf(now_unix_ms, client, id));  // file_trouble() says so
   if (appended_count_ >= 4 * kEntriesMax) WriteFileAnew(now_unix_ms);
 }
 

@@ -64,7 +64,7 @@ class CommandHistory {
   static std::optional<Acted> ActedFrom(std::string_view line);
   // Drops what is old or damaged. Returns: what was kept.
   std::vector<Acted> WriteFileAnew(std::int64_t now_unix_ms);
-  void AppendLine(const std::string& line);
+  bool AppendLine(const std::string& line);  // false: not written whole
 
   std::vector<Entry> entries_;  // a ring
   std::size_t next_ = 0;
