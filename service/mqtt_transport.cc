@@ -128,13 +128,16 @@ std::expected<void, std::string> CheckMqttOptions(const MqttOptions& options) {
 }
 
 struct MqttTransport::Connection : public mqtt::callback, public mqtt::iaction_listener {
+  // Slot id % kInFlightMax holds the id of the message that it tells of last.
+  using Slots = std::array<std::atomic<std::uint64_t>, kInFlightMax>;
+
   Connection(MqttOptions given, Callbacks to_call)
       : options(std::move(given)),
         callbacks(std::move(to_call)),
-        client(options.url, options.client_id,
-               mqtt::create_options_builder().mqtt_version(MQTTVERSION_5).finalize()),
         deliveries(*this),
-        subscriptions(*this) {
+        subscriptions(*this),
+        client(options.url, options.client_id,
+               mqtt::create_options_builder().mqtt_version(MQTTVERSION_5).finalize()) {
     client.set_callback(*this);
     client.set_disconnected_handler([this](const mqtt::properties&, mqtt::ReasonCode) { Lost(); });
   }
@@ -142,10 +145,12 @@ struct MqttTransport::Connection : public mqtt::callback, public mqtt::iaction_l
   // The broker's answers to publishes. The context of each is its PublishId.
   struct Deliveries : public mqtt::iaction_listener {
     explicit Deliveries(Connection& owner) : connection(owner) {}
-    void on_failure(const mqtt::token&) override {}
-    void on_success(const mqtt::token& token) override {
+    // The broker's access list forbids the topic, or the connection is gone: it takes no room.
+    void on_failure(const mqtt::token& token) override { Note(token, connection.refused); }
+    void on_success(const mqtt::token& token) override { Note(token, connection.acknowledged); }
+    void Note(const mqtt::token& token, Slots& slots) const {
       const auto id = reinterpret_cast<std::uintptr_t>(token.get_user_context());
-      connection.acknowledged[id % kInFlightMax].store(id, std::memory_order_release);
+      slots[id % kInFlightMax].store(id, std::memory_order_release);
       connection.callbacks.acknowledged();
     }
     Connection& connection;
@@ -184,6 +189,13 @@ struct MqttTransport::Connection : public mqtt::callback, public mqtt::iaction_l
     if (phase.exchange(Phase::kApart) != Phase::kApart) callbacks.connection_changed();
   }
 
+  // Whether the slot's message still waits for the broker's answer.
+  bool IsUnderWay(std::size_t slot) const {
+    const std::uint64_t id = in_flight[slot];
+    return id != 0 && acknowledged[slot].load(std::memory_order_acquire) != id &&
+           refused[slot].load(std::memory_order_acquire) != id;
+  }
+
   void Drop();
   void SendAtOnce() const;
   void message_arrived(mqtt::const_message_ptr message) override;
@@ -191,7 +203,6 @@ struct MqttTransport::Connection : public mqtt::callback, public mqtt::iaction_l
 
   const MqttOptions options;
   const Callbacks callbacks;
-  mqtt::async_client client;
   Deliveries deliveries;
   Subscriptions subscriptions;
   std::atomic<Phase> phase{Phase::kApart};
@@ -199,8 +210,8 @@ struct MqttTransport::Connection : public mqtt::callback, public mqtt::iaction_l
   std::atomic<int> subscriptions_missing{0};
   std::atomic<int> failure_reason{0};
   std::atomic<int> failure_code{0};
-  // Slot id % kInFlightMax holds the id when it is acknowledged.
-  std::array<std::atomic<std::uint64_t>, kInFlightMax> acknowledged{};
+  Slots acknowledged{};
+  Slots refused{};
 
   // The engine thread's own.
   std::uint64_t next_id = 1;
@@ -212,6 +223,8 @@ struct MqttTransport::Connection : public mqtt::callback, public mqtt::iaction_l
   std::uint64_t retry_reset_at = 0;
   SteadyClock::time_point subscribe_until{};
   std::string exception_text;
+
+  mqtt::async_client client;  // the last: its threads end before what they call goes
 };
 
 void MqttTransport::Connection::Drop() {
@@ -394,10 +407,7 @@ PublishId MqttTransport::Publish(const OutboundMessage& message) {
   }
   const std::uint64_t id = at.next_id;
   const std::size_t slot = id % kInFlightMax;
-  const std::uint64_t before = at.in_flight[slot];
-  if (before != 0 && at.acknowledged[slot].load(std::memory_order_acquire) != before) {
-    return kNotPublished;
-  }
+  if (at.IsUnderWay(slot)) return kNotPublished;
   try {
     const auto wire = mqtt::make_message(message.topic, message.payload.data(),
                                          message.payload.size(), message.qos, message.retained);
@@ -421,15 +431,13 @@ bool MqttTransport::Acknowledged(PublishId id) const {
 void MqttTransport::Close(milliseconds patience) {
   Connection& at = *connection_;
   const auto until = SteadyClock::now() + patience;
-  const auto all_acknowledged = [&at] {
+  const auto all_answered = [&at] {
     for (std::size_t slot = 0; slot < kInFlightMax; ++slot) {
-      if (at.in_flight[slot] != 0 && at.acknowledged[slot].load() != at.in_flight[slot]) {
-        return false;
-      }
+      if (at.IsUnderWay(slot)) return false;
     }
     return true;
   };
-  while (connected() && !all_acknowledged() && SteadyClock::now() < until) {
+  while (connected() && !all_answered() && SteadyClock::now() < until) {
     std::this_thread::sleep_for(milliseconds(5));
   }
   try {
