@@ -104,6 +104,8 @@ class Service {
   std::expected<void, std::string> GetReady();
   std::expected<void, std::string> Serve();
   Assistant::Outcome Turn(bool may_sleep);
+  void TurnWhileLoading();
+  std::string TakenOver() const;
   void ShowProgress(std::string_view what, double fraction);
 
   const Config& config_;
@@ -158,14 +160,29 @@ Assistant::Outcome Service::Turn(bool may_sleep) {
   return outcome;
 }
 
-void Service::ShowProgress(std::string_view what, double fraction) {
-  progress_.Show(what, fraction);
-  if (Turn(false) == Assistant::Outcome::kGoOn) return;
-  // Loading can't be broken off, and nothing that it has done yet is worth keeping.
+// Loading can't be broken off, and nothing that it has done yet is worth keeping: when told to stop
+// in the midst of it, the program ends here.
+void Service::TurnWhileLoading() {
+  const Assistant::Outcome outcome = Turn(false);
+  if (outcome == Assistant::Outcome::kGoOn) return;
   progress_.Finish();
   assistant_.Stop(kGoodbyePatience);
   broker_.reset();
-  std::_Exit(0);
+  if (outcome == Assistant::Outcome::kStop) std::_Exit(0);
+  LogEvent(LogLevel::kError, "stopping", {{"trouble", TakenOver()}});
+  std::_Exit(1);
+}
+
+std::string Service::TakenOver() const {
+  return "Another Inglenook has come to this broker as \"" + config_.topics.base + "/" +
+         config_.topics.node +
+         "\", so this one stops. Two services can't share a node: give one of them another " +
+         "mqtt.node in its assistant.yaml.";
+}
+
+void Service::ShowProgress(std::string_view what, double fraction) {
+  progress_.Show(what, fraction);
+  TurnWhileLoading();
 }
 
 std::expected<void, std::string> Service::GetReady() {
@@ -174,14 +191,14 @@ std::expected<void, std::string> Service::GetReady() {
   };
   assistant_.Enter(State::kLoading);
   UseAllCores();
-  Turn(false);  // starts the transport's threads
+  TurnWhileLoading();  // starts the transport's threads
   auto loaded = engine::Engine::Load(config_.engine, on_progress);
   UseOwnCore();
   if (!loaded) return std::unexpected(loaded.error());
   engine_ = std::move(*loaded);
   progress_.Finish();
   assistant_.Enter(State::kWarming);
-  Turn(false);
+  TurnWhileLoading();
   const auto prefix =
       engine_->SetPrefix(PrefixSourceOf(integration_), AnswerLanguageOf(integration_), on_progress);
   if (!prefix) return std::unexpected(prefix.error());
@@ -210,10 +227,7 @@ std::expected<void, std::string> Service::Serve() {
   LogEvent(LogLevel::kInfo, "stopping");
   assistant_.Stop(kGoodbyePatience);
   if (outcome == Assistant::Outcome::kStop) return {};
-  return std::unexpected("Another Inglenook has come to this broker as \"" + config_.topics.base +
-                         "/" + config_.topics.node +
-                         "\", so this one stops. Two services can't share a node: give one of " +
-                         "them another mqtt.node in its assistant.yaml.");
+  return std::unexpected(TakenOver());
 }
 
 std::expected<void, std::string> Service::Run(const Config& config,
