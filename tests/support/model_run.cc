@@ -48,8 +48,8 @@ std::string ModelPath(const std::string& file_name) {
   }
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
-  const std::string base = cache != nullptr ? std::string(cache)
-                                            : std::string(home != nullptr ? home : "") + "/.cache";
+  const std::string base =
+      cache != nullptr ? std::string(cache) : std::string(home != nullptr ? home : "") + "/.cache";
   return base + "/inglenook/models/" + file_name;
 }
 
@@ -65,8 +65,8 @@ std::unique_ptr<ModelRun> ModelRun::Load(const std::string& path, const Options&
   run->team_ = std::make_unique<kernels::Team>(options.workers);
   run->weights_ = std::make_unique<engine::ModelWeights>(
       OrThrow(engine::ModelWeights::Pack(file, run->config_, *run->team_, [](double) {})));
-  const int context = options.context_tokens_max > 0 ? options.context_tokens_max
-                                                     : run->config_.context_tokens_max;
+  const int context =
+      options.context_tokens_max > 0 ? options.context_tokens_max : run->config_.context_tokens_max;
   run->transformer_ = OrThrow(engine::Transformer::Create(
       run->config_, *run->weights_, {options.step_rows_max, options.logit_rows_max, context},
       *run->team_));
@@ -91,9 +91,8 @@ void ModelRun::Prefill(std::span<const engine::TokenId> tokens, int chunk_rows) 
     const int count = std::min(chunk_rows, static_cast<int>(tokens.size()) - stored_);
     const bool last = stored_ + count == static_cast<int>(tokens.size());
     const engine::StepSlice slice{
-        tokens.subspan(static_cast<std::size_t>(stored_), static_cast<std::size_t>(count)),
-        stored_, bases_,
-        last ? engine::StepSlice::Logits::kLast : engine::StepSlice::Logits::kNone};
+        tokens.subspan(static_cast<std::size_t>(stored_), static_cast<std::size_t>(count)), stored_,
+        bases_, last ? engine::StepSlice::Logits::kLast : engine::StepSlice::Logits::kNone};
     transformer_->Step({&slice, 1});
     stored_ += count;
   }
@@ -104,8 +103,8 @@ std::vector<float> ModelRun::AllLogits(std::span<const engine::TokenId> tokens, 
   while (stored_ < static_cast<int>(tokens.size())) {
     const int count = std::min(chunk_rows, static_cast<int>(tokens.size()) - stored_);
     const engine::StepSlice slice{
-        tokens.subspan(static_cast<std::size_t>(stored_), static_cast<std::size_t>(count)),
-        stored_, bases_, engine::StepSlice::Logits::kAll};
+        tokens.subspan(static_cast<std::size_t>(stored_), static_cast<std::size_t>(count)), stored_,
+        bases_, engine::StepSlice::Logits::kAll};
     transformer_->Step({&slice, 1});
     stored_ += count;
     for (int i = 0; i < count; ++i) {
@@ -154,9 +153,7 @@ std::vector<engine::TokenId> TokenIds(std::span<const int> ids) {
   return tokens;
 }
 
-double KlDivergence(std::span<const float> p, std::span<const float> q) {
-  return Divergence(p, q);
-}
+double KlDivergence(std::span<const float> p, std::span<const float> q) { return Divergence(p, q); }
 double KlDivergence(std::span<const double> p, std::span<const float> q) {
   return Divergence(p, q);
 }
