@@ -235,6 +235,18 @@ TEST(BrokerFlow, WithoutAConfiguredBrokerThereIsAPrivateOneThatIsRevivedAndEnds)
   EXPECT_TRUE(support::FileText(service.runtime_folder() + "/inglenook/inglenook-t.json").empty());
 }
 
+TEST(BrokerFlow, ThePrivateBrokerEndsWithAServiceThatIsKilled) {
+  TestService service({});
+  ASSERT_TRUE(WaitForOutput(service, "event=connected", 60)) << service.process().Output();
+  const std::string address =
+      support::FileText(service.runtime_folder() + "/inglenook/inglenook-t.json");
+  TestClient client(json::parse(address).at("url"), "tester", {});
+  ASSERT_TRUE(client.Connect(10));
+  service.process().Signal(SIGKILL);
+  EXPECT_TRUE(client.WaitUntil(10, [&] { return !client.connected(); }));
+  EXPECT_FALSE(client.Connect(1));
+}
+
 TEST(BrokerFlow, ACommandBeforeReadyIsAnsweredNotReady) {
   // The example home is long enough for the tiny model to take a while.
   TestBroker broker;
