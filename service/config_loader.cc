@@ -2,9 +2,10 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "service/home_loader.h"
@@ -15,6 +16,7 @@ namespace service {
 namespace {
 
 constexpr YamlLimits kLimits{64 * 1024, 2000, 8};
+constexpr std::size_t kDocumentBytesMax = 2 * 1024 * 1024;  // above every limit of the parsers
 
 const YamlNode& Section(YamlReader& reader, const YamlNode& root, std::string_view key,
                         std::initializer_list<std::string_view> known) {
@@ -68,8 +70,11 @@ void ReadModel(YamlReader& reader, const YamlNode& root, const std::string& mode
                Config& config) {
   const YamlNode& model = Section(reader, root, "model", {"file", "chat_template"});
   engine::EngineOptions& options = config.engine;
-  options.model_path =
-      Below(models_folder, reader.TextOr(model, "file", "SmolLM2-135M-Instruct.Q4_1.gguf"));
+  const std::string model_file = reader.TextOr(model, "file", "SmolLM2-135M-Instruct.Q4_1.gguf");
+  if (model_file.empty()) {
+    reader.Fail(*reader.Find(model, "file", true), "\"file\" is empty; name a GGUF file");
+  }
+  options.model_path = Below(models_folder, model_file);
   options.chat_template = reader.TextOr(model, "chat_template", "");
   const YamlNode& map = Section(reader, root, "engine",
                                 {"workers", "context_tokens_max", "kv_pool_bytes",
@@ -104,12 +109,24 @@ void ReadCommands(YamlReader& reader, const YamlNode& root, Config& config) {
       std::chrono::milliseconds(reader.IntegerOr(map, "ttl_ms", 100, 600'000, 15'000));
 }
 
-std::expected<Document, std::string> ReadDocument(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  Document document{path, std::string(std::istreambuf_iterator<char>(in), {})};
-  if (in.bad() || !in.is_open()) {
-    return std::unexpected(path + " can't be read; check the paths in assistant.yaml.");
+// Of a regular file: reading a folder throws, and reading a pipe may never end.
+std::expected<Document, std::string> ReadDocument(const std::string& path,
+                                                  const std::string& way_out) {
+  const auto refused = [&](const std::string& why) {
+    return std::unexpected(path + " can't be read (" + why + "); " + way_out);
+  };
+  std::error_code problem;
+  const auto kind = std::filesystem::status(path, problem).type();
+  if (kind != std::filesystem::file_type::regular) {
+    const bool is_folder = kind == std::filesystem::file_type::directory;
+    return refused(is_folder ? "it is a folder" : problem ? problem.message() : "it is no file");
   }
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return refused(std::generic_category().message(errno));
+  Document document{path, std::string(kDocumentBytesMax, '\0')};
+  in.read(document.text.data(), static_cast<std::streamsize>(document.text.size()));
+  document.text.resize(static_cast<std::size_t>(in.gcount()));
+  if (in.bad()) return refused("reading failed");
   return document;
 }
 
@@ -143,19 +160,18 @@ std::expected<Config, std::string> ParseConfig(const std::string& file, const st
 
 std::expected<Config, std::string> LoadConfig(const std::string& folder) {
   const std::string path = Below(folder, "assistant.yaml");
-  const auto document = ReadDocument(path);
-  if (!document) {
-    return std::unexpected(path + " can't be read; name the folder that holds it with --config.");
-  }
+  const auto document = ReadDocument(path, "name the folder that holds it with --config.");
+  if (!document) return std::unexpected(document.error());
   return ParseConfig(path, document->text, folder, ModelsFolder());
 }
 
 std::expected<integrations::Home, std::string> LoadDocuments(const DocumentPaths& paths) {
-  const auto policy = ReadDocument(paths.policy);
+  const std::string way_out = "check the paths in assistant.yaml.";
+  const auto policy = ReadDocument(paths.policy, way_out);
   if (!policy) return std::unexpected(policy.error());
-  const auto tools = ReadDocument(paths.tools);
+  const auto tools = ReadDocument(paths.tools, way_out);
   if (!tools) return std::unexpected(tools.error());
-  const auto house = ReadDocument(paths.house);
+  const auto house = ReadDocument(paths.house, way_out);
   if (!house) return std::unexpected(house.error());
   return ParseHome(*policy, *tools, *house);
 }
@@ -164,7 +180,11 @@ std::expected<std::string, std::string> LoadPassword(const Config& config) {
   const std::string& path = config.mqtt.password_file;
   if (path.empty()) return std::string();
   struct stat status{};
-  if (stat(path.c_str(), &status) == 0 && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return std::unexpected(path + " (mqtt.password_file) is no file that can be read; write the " +
+                           "password into it, or name another.");
+  }
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return std::unexpected(path + " may be read by others; take that away with: chmod 600 " + path);
   }
   std::ifstream in(path);

@@ -92,6 +92,28 @@ TEST(ConfigLoader, APasswordThatOthersMayReadIsRefused) {
   EXPECT_EQ(service::LoadPassword(config), "secret");
 }
 
+TEST(ConfigLoader, APasswordFileThatIsNoneIsNamed) {
+  const support::TestFolder folder;
+  Config config;
+  for (const char* name : {"/missing", ""}) {
+    config.mqtt.password_file = folder.path() + name;
+    EXPECT_THAT(service::LoadPassword(config).error(),
+                testing::AllOf(HasSubstr("mqtt.password_file"), HasSubstr("is no file")));
+  }
+}
+
+TEST(ConfigLoader, AFolderInAFilesPlaceIsRefused) {
+  EXPECT_THAT(service::LoadConfig("/dev/null").error(), HasSubstr("--config"));
+  EXPECT_THAT(service::LoadDocuments({"/", "/", "/"}).error(),
+              HasSubstr("/ can't be read (it is a folder); check the paths"));
+  EXPECT_THAT(service::LoadDocuments({"/dev/zero", "/", "/"}).error(), HasSubstr("it is no file"));
+}
+
+TEST(ConfigLoader, AnEmptyModelFileIsRefused) {
+  EXPECT_THAT(Parse("model: {file: ''}").error(),
+              HasSubstr("assistant.yaml:1:15: \"file\" is empty"));
+}
+
 TEST(MqttOptions, APasswordCrossesNoNetworkInTheClear) {
   service::MqttOptions options;
   options.password = "secret";
