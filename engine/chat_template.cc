@@ -18,7 +18,7 @@ constexpr std::string_view kTemplateKey = "tokenizer.chat_template";
 constexpr std::string_view kStart = "<|im_start|>";
 constexpr std::string_view kEnd = "<|im_end|>";
 constexpr std::string_view kWayOut =
-    "; use a model with a ChatML template, or set engine.chat_template to chatml if it was trained "
+    "; use a model with a ChatML template, or set model.chat_template to chatml if it was trained "
     "with one";
 
 std::string_view NameOf(Role role) {
@@ -68,7 +68,7 @@ std::expected<ChatTemplate, std::string> ChatTemplate::From(const GgufFile& file
                              std::string(kWayOut));
     }
   } else if (forced != "chatml") {
-    return std::unexpected("engine.chat_template is '" + Printable(forced) +
+    return std::unexpected("model.chat_template is '" + Printable(forced) +
                            "', but only 'chatml' is known; leave it out to take the one in " +
                            file.name());
   }

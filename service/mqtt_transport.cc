@@ -108,7 +108,9 @@ std::expected<void, std::string> CheckMqttOptions(const MqttOptions& options) {
   const HostPort at = Split(options.url);
   const bool scheme_known = at.scheme == "tcp" || at.scheme == "ssl";
   const bool port_ok = !at.port.empty() && at.port.size() <= 5 &&
-                       at.port.find_first_not_of("0123456789") == std::string_view::npos;
+                       at.port.find_first_not_of("0123456789") == std::string_view::npos &&
+                       std::stoi(std::string(at.port)) >= 1 &&
+                       std::stoi(std::string(at.port)) <= 65535;
   if (!scheme_known || at.host.empty() || !port_ok) {
     return std::unexpected("mqtt.url is \"" + options.url +
                            "\"; it has to be tcp://HOST:PORT or ssl://HOST:PORT, for example "

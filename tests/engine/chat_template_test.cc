@@ -249,7 +249,7 @@ TEST(ChatTemplate, AFamilyThatIsNotBuiltInIsRefusedByName) {
     GgufWriter writer = ChatMlVocabulary();
     writer.Set(kTemplateKey, std::string(text));
     EXPECT_THAT(ErrorOf(writer), AllOf(HasSubstr("a.gguf"), HasSubstr(kTemplateKey),
-                                       HasSubstr(name), HasSubstr("engine.chat_template")))
+                                       HasSubstr(name), HasSubstr("model.chat_template")))
         << text;
     EXPECT_EQ(ErrorOf(writer, "chatml"), "") << text;
   }
@@ -259,7 +259,7 @@ TEST(ChatTemplate, WithoutATemplateInTheFileItMustBeForced) {
   GgufWriter writer = ChatMlVocabulary();
   writer.Remove(kTemplateKey);
   EXPECT_THAT(ErrorOf(writer), AllOf(HasSubstr(kTemplateKey), HasSubstr("missing"),
-                                     HasSubstr("engine.chat_template to chatml")));
+                                     HasSubstr("model.chat_template to chatml")));
   EXPECT_EQ(ErrorOf(writer, "chatml"), "");
   EXPECT_THAT(ErrorOf(writer, "gemma\n"), AllOf(HasSubstr("'gemma\\x0a'"), HasSubstr("chatml")));
   writer.Set(kTemplateKey, std::uint32_t{1});

@@ -129,8 +129,8 @@ TEST(MqttOptions, APasswordCrossesNoNetworkInTheClear) {
   }
   options.allow_insecure_password = true;
   EXPECT_TRUE(CheckMqttOptions(options));
-  for (const char* url :
-       {"", "localhost", "tcp://localhost", "http://localhost:1", "tcp://:1883"}) {
+  for (const char* url : {"", "localhost", "tcp://localhost", "http://localhost:1", "tcp://:1883",
+                          "tcp://localhost:0", "tcp://localhost:65536"}) {
     options.url = url;
     EXPECT_FALSE(CheckMqttOptions(options)) << url;
   }
