@@ -96,7 +96,7 @@ std::expected<void, std::string> Engine::Parts::CreateCache(int prefix_tokens) {
                            " bytes; raise it, or leave it out to have it computed");
   }
   auto created = cache::KvCache::Create({transformer->kv_layout(), blocks});
-  if (!created) return std::unexpected(created.error());
+  if (!created) return std::unexpected("engine.kv_pool_bytes: " + created.error());
   cache = std::make_unique<cache::KvCache>(std::move(*created));
   scheduler = std::make_unique<Scheduler>(
       *transformer, *cache, *trie,

@@ -39,7 +39,8 @@ std::string OpenFailure(int error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
-      return "there is no such file; give the path of a GGUF model";
+      return "there is no such file; name a GGUF model (model.file), or get a small one with "
+             "scripts/get-model smollm2-135m";
     case EACCES:
     case EPERM:
       return "no permission to read the file; allow this user to read it and its folders";

@@ -34,8 +34,8 @@ TEST(Discovery, EverySensorHasWhatHomeAssistantRequires) {
   DiscoveryOptions options;
   options.metrics_seconds = 20;
   std::set<std::string> ids;
-  for (const auto& [key, sensor] :
-       json::parse(DiscoveryMessage(options).payload)["components"].items()) {
+  const json payload = json::parse(DiscoveryMessage(options).payload);
+  for (const auto& [key, sensor] : payload["components"].items()) {
     EXPECT_EQ(sensor["platform"], "sensor") << key;
     EXPECT_TRUE(ids.insert(sensor["unique_id"].get<std::string>()).second) << key;
     EXPECT_EQ(sensor["default_entity_id"], "sensor.inglenook_home_" + key);
