@@ -97,8 +97,8 @@ std::expected<void, std::string> PrivateBroker::Launch() {
   std::ofstream out(file_);
   out << "listener " << port_ << " 127.0.0.1\n"
       << "allow_anonymous true\npersistence false\nset_tcp_nodelay true\nlog_dest none\n";
-  // Started by root, Mosquitto would become another user, and the kernel would then forget to end it
-  // with the service.
+  // Started by root, Mosquitto would become another user, and the kernel would then forget to end
+  // it with the service.
   if (geteuid() == 0) out << "user root\n";
   out.close();
   if (!out) return std::unexpected(file_ + " can't be written; check the folder's owner.");
