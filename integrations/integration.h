@@ -70,8 +70,6 @@ enum class ActionStatus {
   kConfirm,  // waits for a yes; nothing is done
   kDenied,   // the policy forbids it
 };
-// "allowed", "confirm", "denied".
-std::string_view ActionStatusName(ActionStatus status);
 
 struct Action {
   std::string tool;

@@ -15,22 +15,6 @@
 #include "integrations/home_assistant/word_match.h"
 #include "integrations/home_assistant/words.h"
 
-namespace integrations {
-
-std::string_view ActionStatusName(ActionStatus status) {
-  switch (status) {
-    case ActionStatus::kAllowed:
-      return "allowed";
-    case ActionStatus::kConfirm:
-      return "confirm";
-    case ActionStatus::kDenied:
-      return "denied";
-  }
-  return "denied";
-}
-
-}  // namespace integrations
-
 namespace integrations::home_assistant {
 namespace {
 
